@@ -1,0 +1,111 @@
+//! Every flag of every command, documented once, here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use mthp_judge::{Expectation, exit};
+use mthp_vm::AccelChoice;
+
+/// A kernel regression suite for memory management: a patch goes in, two kernels are built and booted, a
+/// verdict comes out.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_help = exit::HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Builds the kernel without and with a patch, boots both, runs a suite, and says what changed
+    TestKernel(Box<TestKernel>),
+    /// Format, lints with warnings denied, all tests, and the demonstration
+    Ci(Ci),
+    /// Measures what the suite itself costs, as ratios
+    Bench(Bench),
+    /// Prints the JSON schema of report.json
+    Schema,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = exit::HELP)]
+pub struct TestKernel {
+    /// A patch: unified diff, git format-patch, an mbox with a series, or a quilt folder; may be repeated.
+    /// Without one, the shipped demonstration runs
+    #[arg(long, value_name = "PATH")]
+    pub patch: Vec<PathBuf>,
+    /// Take the patches out of the tree instead of putting them in
+    #[arg(long, requires = "patch")]
+    pub revert: bool,
+    /// The base kernel: a name from kernels/ [default: stock-6.12, or demo-base for the demonstration]
+    #[arg(long, value_name = "NAME", conflicts_with = "tree")]
+    pub kernel: Option<String>,
+    /// Your own kernel tree as the base, read and never written; a git revision may follow an @
+    #[arg(long, value_name = "DIR[@REV]", requires = "patch")]
+    pub tree: Option<String>,
+    /// Take a tree with uncommitted changes as it is
+    #[arg(long, requires = "tree")]
+    pub dirty: bool,
+    /// The suite: a name from configs/suites/
+    #[arg(long, value_name = "NAME", default_value = "alignment")]
+    pub suite: String,
+    /// Only these tests of the suite: a name, or a prefix that ends in *; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub test: Vec<String>,
+    /// Boots of each kernel [default: as the suite says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub boots: Option<u32>,
+    /// The accelerator; auto takes KVM where a trial boot proves that it works
+    #[arg(long, value_name = "auto|kvm|tcg", default_value = "auto")]
+    pub accel: AccelChoice,
+    /// What the terminal shows; report.json is written in any case
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// The report's folder [default: report/DATE-SUITE]
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+    /// Turns the run into an assertion: exit 0 if this is the verdict, 1 if it is another
+    #[arg(long, value_name = "VERDICT")]
+    pub expect: Option<Expectation>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct Ci {
+    /// Also what takes long: many boots, kills, and the older kernel
+    #[arg(long)]
+    pub full: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Measure a cold build too, in a cache of its own (minutes)
+    #[arg(long)]
+    pub cold: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Common {
+    /// Install what is missing (Debian packages, by apt-get)
+    #[arg(long)]
+    pub setup: bool,
+    /// Where sources and built kernels are kept [default: mthp-regress in the XDG cache folder]
+    #[arg(long, value_name = "DIR", env = "MTHP_CACHE_DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// The QEMU to use [default: qemu-system-x86_64 in PATH]
+    #[arg(long, value_name = "PATH", env = "MTHP_QEMU")]
+    pub qemu: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for people
+    Text,
+    /// The whole report
+    Json,
+}
