@@ -1,0 +1,82 @@
+//! Where the project's own files are: manifests, patches, fragments and suites.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use mthp_judge::Suite;
+use mthp_kernel::manifest::KernelManifest;
+
+/// The checkout.
+#[derive(Clone, Debug)]
+pub struct Project {
+    root: PathBuf,
+}
+
+impl Project {
+    /// The checkout this program was built from.
+    ///
+    /// # Errors
+    /// When it is not there any more.
+    pub fn here() -> Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = root.canonicalize().with_context(|| format!("failed to find {}", root.display()))?;
+        Ok(Self { root })
+    }
+
+    /// Its top folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A shipped patch, by its file's name in `kernels/patches`.
+    #[must_use]
+    pub fn patch(&self, name: &str) -> PathBuf {
+        self.root.join("kernels/patches").join(name)
+    }
+
+    /// A kernel of `kernels/`, by name.
+    ///
+    /// # Errors
+    /// When there is none of that name (the error lists those there are) or its file is malformed.
+    pub fn kernel(&self, name: &str) -> Result<KernelManifest> {
+        let path = self.named("kernels", name, "kernel")?;
+        KernelManifest::load(&path)
+    }
+
+    /// A suite of `configs/suites/`, by name, with its file's text.
+    ///
+    /// # Errors
+    /// When there is none of that name (the error lists those there are) or its file is malformed.
+    pub fn suite(&self, name: &str) -> Result<(Suite, String)> {
+        let path = self.named("configs/suites", name, "suite")?;
+        let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
+        let suite = Suite::parse(&text).with_context(|| format!("failed to read {}", path.display()))?;
+        Ok((suite, text))
+    }
+
+    /// The kconfig fragments of those names.
+    #[must_use]
+    pub fn fragments(&self, names: &[String]) -> Vec<PathBuf> {
+        names.iter().map(|name| self.root.join("configs/kconfig").join(format!("{name}.config"))).collect()
+    }
+
+    fn named(&self, folder: &str, name: &str, what: &str) -> Result<PathBuf> {
+        let folder = self.root.join(folder);
+        let mut known: Vec<String> = fs::read_dir(&folder)
+            .with_context(|| format!("failed to list {}", folder.display()))?
+            .filter_map(|entry| {
+                let name = entry.ok()?.file_name().into_string().ok()?;
+                Some(name.strip_suffix(".toml")?.to_owned())
+            })
+            .collect();
+        known.sort();
+        if !known.iter().any(|one| one == name) {
+            bail!("failed to find a {what} named '{name}'; there are: {}", known.join(", "));
+        }
+        Ok(folder.join(format!("{name}.toml")))
+    }
+}

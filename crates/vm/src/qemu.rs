@@ -1,0 +1,135 @@
+//! Finds QEMU and learns which one it is.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::plan::MachineKind;
+
+const PROGRAM: &str = "qemu-system-x86_64";
+const OLDEST: (u32, u32) = (7, 2);
+
+/// A QEMU that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qemu {
+    /// Where it lies.
+    pub binary: PathBuf,
+    /// Its version as it says it, for example `7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)`.
+    pub version: String,
+    /// The first number of its version.
+    pub major: u32,
+    /// The second.
+    pub minor: u32,
+    /// The machines of ours that it has, the fastest first.
+    pub machines: Vec<MachineKind>,
+}
+
+impl Qemu {
+    /// Finds QEMU: the file at `path`, or the one on `PATH`. Nothing is installed.
+    ///
+    /// # Errors
+    /// When there is none, it does not answer, is older than 7.2, or has none of our machines.
+    pub fn find(path: Option<&Path>) -> Result<Self> {
+        let binary = match path {
+            Some(path) if path.is_file() => path.to_owned(),
+            Some(path) => bail!("failed to find QEMU at {}", path.display()),
+            None => on_path().with_context(|| {
+                format!("failed to find {PROGRAM} on PATH; on Debian: sudo apt-get install qemu-system-x86")
+            })?,
+        };
+        let said = answer(&binary, &["--version"])?;
+        let (version, major, minor) = parse_version(&said)
+            .with_context(|| format!("failed to read a version in what {} says", binary.display()))?;
+        if (major, minor) < OLDEST {
+            bail!(
+                "failed to find a usable QEMU: {} is {version}, the oldest supported is {}.{}; \
+                 on Debian: sudo apt-get install qemu-system-x86",
+                binary.display(),
+                OLDEST.0,
+                OLDEST.1
+            );
+        }
+        let machines = parse_machines(&answer(&binary, &["-machine", "help"])?);
+        if machines.is_empty() {
+            bail!("failed to find the machines microvm or q35 in {}", binary.display());
+        }
+        Ok(Self { binary, version, major, minor, machines })
+    }
+
+    /// The machine to use where the user asks for none.
+    #[must_use]
+    pub fn default_machine(&self) -> MachineKind {
+        self.machines.first().copied().unwrap_or(MachineKind::Q35)
+    }
+}
+
+fn on_path() -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(PROGRAM)).find(|file| file.is_file())
+}
+
+fn answer(binary: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(binary)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("failed to run {} {}", binary.display(), arguments.join(" ")))?;
+    if !output.status.success() {
+        bail!(
+            "failed to ask {} for {}: {}: {}",
+            binary.display(),
+            arguments.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `QEMU emulator version 7.2.22 (Debian …)` → the version and its first two numbers.
+fn parse_version(text: &str) -> Option<(String, u32, u32)> {
+    let version = text.lines().next()?.strip_prefix("QEMU emulator version ")?.trim();
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit());
+    let (major, minor) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    Some((version.to_owned(), major, minor))
+}
+
+fn parse_machines(help: &str) -> Vec<MachineKind> {
+    let has = |kind: MachineKind| {
+        help.lines().any(|line| line.split_whitespace().next() == Some(kind.to_string().as_str()))
+    };
+    [MachineKind::Microvm, MachineKind::Q35].into_iter().filter(|kind| has(*kind)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_debian_12_and_13_are_read() {
+        let text = "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)\nCopyright (c)\n";
+        let (version, major, minor) = parse_version(text).unwrap();
+        assert_eq!(version, "7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)");
+        assert_eq!((major, minor), (7, 2));
+        let (_, major, minor) = parse_version("QEMU emulator version 10.0.2\n").unwrap();
+        assert_eq!((major, minor), (10, 0));
+        assert_eq!(parse_version("GNU bash, version 5"), None);
+    }
+
+    #[test]
+    fn machines_are_taken_from_the_list() {
+        let help = "Supported machines are:\nmicrovm              microvm (i386)\n\
+                    q35                  Standard PC (Q35 + ICH9, 2009) (alias of pc-q35-7.2)\npc-q35-7.2 x\n";
+        assert_eq!(parse_machines(help), [MachineKind::Microvm, MachineKind::Q35]);
+        assert_eq!(parse_machines("pc-q35-7.2  Standard PC\nq35 x"), [MachineKind::Q35]);
+    }
+
+    #[test]
+    fn a_missing_qemu_is_named() {
+        let error = Qemu::find(Some(Path::new("/nonexistent/qemu"))).unwrap_err();
+        assert_eq!(error.to_string(), "failed to find QEMU at /nonexistent/qemu");
+    }
+}

@@ -1,0 +1,72 @@
+//! What a test needs of the guest. Where it is missing the test is "not applicable", never a pass.
+
+use std::{fs, path::Path};
+
+use crate::{proc, thp};
+
+/// One thing a test needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// THP compiled in and on, with PMD-sized pages of 2 MiB.
+    Thp,
+    /// So much memory, in MiB of `MemTotal`.
+    MemoryMib(i64),
+    /// A file system the kernel knows.
+    FileSystem(&'static str),
+    /// The mTHP size in KiB.
+    MthpKib(u64),
+    /// A file of the kernel, and what it belongs to.
+    File(&'static str, &'static str),
+}
+
+impl Need {
+    /// What is missing, or `None`.
+    pub fn unmet(self) -> Option<String> {
+        match self {
+            Self::Thp if !thp::available() => {
+                Some("transparent huge pages are not compiled in, or off for lack of memory".to_owned())
+            }
+            Self::Thp => {
+                let size = proc::number(Path::new(thp::ROOT).join("hpage_pmd_size")).unwrap_or(0);
+                (size != 2 << 20).then(|| format!("PMD-sized pages are {size} bytes, not 2 MiB"))
+            }
+            Self::MemoryMib(mib) => {
+                let total = proc::kib("/proc/meminfo", "MemTotal:").unwrap_or(0) / 1024;
+                (total < mib).then(|| format!("the guest has {total} MiB of memory, not {mib}"))
+            }
+            Self::FileSystem(name) => {
+                let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+                (!lists(&known, name)).then(|| format!("the kernel has no file system {name}"))
+            }
+            Self::MthpKib(kib) => (!thp::size_dir(kib).join("stats").is_dir())
+                .then(|| format!("the kernel has no mTHP of {kib} KiB with statistics")),
+            Self::File(path, what) => {
+                (!Path::new(path).exists()).then(|| format!("{what} is missing: no {path}"))
+            }
+        }
+    }
+}
+
+fn lists(filesystems: &str, name: &str) -> bool {
+    filesystems.lines().any(|line| line.split_whitespace().next_back() == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_is_listed_by_its_whole_name() {
+        let text = "nodev\tsysfs\nnodev\toverlay\n\text4\n";
+        assert!(lists(text, "overlay"));
+        assert!(lists(text, "ext4"));
+        assert!(!lists(text, "ext"));
+        assert!(!lists(text, "nodev"));
+    }
+
+    #[test]
+    fn a_missing_file_is_a_reason() {
+        assert!(Need::File("/nowhere", "debugfs").unmet().unwrap().contains("/nowhere"));
+        assert_eq!(Need::File("/proc", "proc").unmet(), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! One test in a process and a process group of its own, with a deadline.
+
+use std::{
+    io::{Read, Write},
+    os::{fd::AsFd, unix::process::CommandExt, unix::process::ExitStatusExt},
+    process::{Child, Command, ExitCode, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use mthp_record::{
+    frame::MAX_PAYLOAD,
+    job::Job,
+    result::{Outcome, TestResult},
+};
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        personality::{self, Persona},
+        signal::{Signal, killpg},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::Pid,
+};
+
+use crate::{
+    init,
+    suite::{self, Findings, Test},
+};
+
+/// Runs `test` and says what came of it; whatever it does costs only itself.
+pub fn run(test: &Test, job: &Job) -> TestResult {
+    let outcome = if let Some(reason) = test.needs.iter().find_map(|need| need.unmet()) {
+        Outcome::NotApplicable { reason }
+    } else {
+        match in_child(test, job) {
+            Ok(Ended::Answered(result)) if result.name == test.name => return result,
+            Ok(Ended::Answered(result)) => {
+                Outcome::Error { message: format!("the test's process answered as {:?}", result.name) }
+            }
+            Ok(Ended::Died(how)) => Outcome::Crashed { how },
+            Ok(Ended::Late) => Outcome::TimedOut { after_secs: job.test_deadline_secs },
+            Err(error) => Outcome::Error { message: format!("{error:#}") },
+        }
+    };
+    empty(test.name, outcome)
+}
+
+/// The other side: runs the test of that name in this process and writes its result to standard output.
+pub fn as_test(name: &str) -> ExitCode {
+    let Some(test) = suite::find(name) else {
+        init::console(&format!("no test is named {name:?}"));
+        return ExitCode::from(2);
+    };
+    let mut findings = Findings::default();
+    let result = match (test.run)(&mut findings) {
+        Ok(()) => findings.into_result(name),
+        Err(error) => {
+            TestResult { evidence: findings.evidence, ..empty(name, Outcome::Error { message: format!("{error:#}") }) }
+        }
+    };
+    let sent = serde_json::to_vec(&result)
+        .map_err(std::io::Error::from)
+        .and_then(|bytes| std::io::stdout().lock().write_all(&bytes));
+    match sent {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// How a test's process ended.
+enum Ended {
+    Answered(TestResult),
+    Died(String),
+    Late,
+}
+
+fn empty(name: &str, outcome: Outcome) -> TestResult {
+    TestResult {
+        name: name.to_owned(),
+        outcome,
+        checks: Vec::new(),
+        metrics: Vec::new(),
+        evidence: std::collections::BTreeMap::new(),
+    }
+}
+
+fn in_child(test: &Test, job: &Job) -> Result<Ended> {
+    let fixed = job.fixed_addresses && !test.randomised;
+    // It is inherited, and takes effect when the child executes its image.
+    personality::set(if fixed { Persona::ADDR_NO_RANDOMIZE } else { Persona::empty() })
+        .context("failed to choose whether addresses are randomised")?;
+    let deadline = Instant::now() + Duration::from_secs(u64::from(job.test_deadline_secs));
+    let mut child = Command::new("/proc/self/exe")
+        .args(["--test", test.name])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .context("failed to start the test's process")?;
+    let answer = read_all(&mut child, deadline);
+    let status = match &answer {
+        Ok(Some(_)) => wait(&mut child, deadline)?,
+        _ => None,
+    };
+    // Whatever is left of it: the late, and the children of the dead.
+    let group = Pid::from_raw(i32::try_from(child.id()).context("a process id is no number")?);
+    let _ = killpg(group, Signal::SIGKILL);
+    let _ = child.wait();
+    reap_orphans();
+    let (Some(answer), Some(status)) = (answer?, status) else {
+        return Ok(Ended::Late);
+    };
+    if !status.success() {
+        return Ok(Ended::Died(words(status)));
+    }
+    serde_json::from_slice(&answer).map(Ended::Answered).context("the test's process gave no whole answer")
+}
+
+fn words(status: ExitStatus) -> String {
+    match status.signal() {
+        Some(number) => match Signal::try_from(number) {
+            Ok(signal) => format!("signal {number} ({signal})"),
+            Err(_) => format!("signal {number}"),
+        },
+        None => status.to_string(),
+    }
+}
+
+/// All that the child writes, or `None` at the deadline.
+fn read_all(child: &mut Child, deadline: Instant) -> Result<Option<Vec<u8>>> {
+    let mut pipe = child.stdout.take().context("the test's process has no pipe")?;
+    let mut answer = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        // Rounded up, so that the last millisecond is not spent in a loop.
+        let millis = u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX);
+        let ready = poll(&mut [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)], PollTimeout::from(millis));
+        match ready {
+            Ok(0) | Err(nix::errno::Errno::EINTR) => continue,
+            Ok(_) => {}
+            Err(error) => return Err(error).context("failed to wait for the test's process"),
+        }
+        match pipe.read(&mut buffer).context("failed to read from the test's process")? {
+            0 => return Ok(Some(answer)),
+            read => answer.extend_from_slice(buffer.get(..read).unwrap_or_default()),
+        }
+        // Half of a frame: the result is wrapped in a message.
+        if answer.len() > MAX_PAYLOAD / 2 {
+            bail!("the test's process answered with more than {} bytes", MAX_PAYLOAD / 2);
+        }
+    }
+}
+
+fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait().context("failed to wait for the test's process")? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// PID 1 inherits the children of the dead.
+fn reap_orphans() {
+    while let Ok(status) = waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
+        if status == WaitStatus::StillAlive {
+            break;
+        }
+    }
+}

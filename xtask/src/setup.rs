@@ -1,0 +1,52 @@
+//! What must be on the machine: lists all that is missing at once, and installs it if asked.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use mthp_kernel::toolchain;
+
+use crate::ui;
+
+/// Makes sure that everything is there. With `install`, Debian's packages are installed; without, nothing is.
+///
+/// # Errors
+/// When something is missing and may not or cannot be installed; the error says how.
+pub fn ensure(needs: &toolchain::Needs, install: bool) -> Result<()> {
+    let missing = toolchain::missing(needs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !install {
+        bail!("{}", toolchain::advice(&missing));
+    }
+    let packages = toolchain::debian_packages(&missing);
+    ui::say(&format!("installing {}", packages.join(" ")));
+    apt(&["update", "--quiet"], &[])?;
+    let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+    apt(&["install", "--yes", "--quiet", "--no-install-recommends"], &packages)?;
+    let still = toolchain::missing(needs);
+    if !still.is_empty() {
+        bail!("{}", toolchain::advice(&still));
+    }
+    Ok(())
+}
+
+fn apt(arguments: &[&str], packages: &[&str]) -> Result<()> {
+    let mut command = if nix::unistd::geteuid().is_root() {
+        Command::new("apt-get")
+    } else {
+        let mut sudo = Command::new("sudo");
+        sudo.arg("apt-get");
+        sudo
+    };
+    command.args(arguments).args(packages).env("DEBIAN_FRONTEND", "noninteractive");
+    let output = command.output().with_context(|| format!("failed to start {command:?} (--setup knows Debian only)"))?;
+    if !output.status.success() {
+        bail!(
+            "failed to install packages: {command:?} ended with {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
+    }
+    Ok(())
+}
