@@ -223,14 +223,6 @@ pub fn collapse(block: usize) -> bool {
     advise(block, PMD, MADV_COLLAPSE).is_ok()
 }
 
-/// Asks for huge pages in the area.
-///
-/// # Errors
-/// The kernel's.
-pub fn want_huge(area: &Area) -> Result<()> {
-    advise(area.start, area.len, libc::MADV_HUGEPAGE).context("failed to ask for huge pages")
-}
-
 fn advise(start: usize, len: usize, advice: i32) -> io::Result<()> {
     // SAFETY: the advice used here (huge pages, collapse) changes how memory is backed, never its contents.
     let status = unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(start), len, advice) };

@@ -15,8 +15,6 @@ pub enum Need {
     FileSystem(&'static str),
     /// The mTHP size in KiB.
     MthpKib(u64),
-    /// A file of the kernel, and what it belongs to.
-    File(&'static str, &'static str),
 }
 
 impl Need {
@@ -40,9 +38,6 @@ impl Need {
             }
             Self::MthpKib(kib) => (!thp::size_dir(kib).join("stats").is_dir())
                 .then(|| format!("the kernel has no mTHP of {kib} KiB with statistics")),
-            Self::File(path, what) => {
-                (!Path::new(path).exists()).then(|| format!("{what} is missing: no {path}"))
-            }
         }
     }
 }
@@ -65,8 +60,8 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_a_reason() {
-        assert!(Need::File("/nowhere", "debugfs").unmet().unwrap().contains("/nowhere"));
-        assert_eq!(Need::File("/proc", "proc").unmet(), None);
+    fn what_is_missing_is_named() {
+        assert!(Need::FileSystem("nofs").unmet().unwrap().contains("nofs"));
+        assert_eq!(Need::MemoryMib(1).unmet(), None);
     }
 }

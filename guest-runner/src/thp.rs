@@ -91,7 +91,7 @@ impl Calm {
         calm.restore()?;
         // khugepaged scans at once when its list of processes stops being empty. With this process on the list
         // it sleeps through every test.
-        mem::want_huge(&mem::map(Kind::Private, 4 * MIB)?)?;
+        show_to_khugepaged()?;
         wait_for(KHUGEPAGED_LIMIT, || (proc::number(full_scans()).ok()? > scans).then_some(()))
             .context("khugepaged did not do its first scan")?;
         // From now on a new sleep time is followed by one more scan.
@@ -120,6 +120,15 @@ impl Calm {
         }
         Ok(())
     }
+}
+
+/// Puts this process on khugepaged's list, which a first huge fault does.
+///
+/// # Errors
+/// The kernel's.
+pub fn show_to_khugepaged() -> Result<()> {
+    mem::map(Kind::Private, 4 * MIB)?.touch_every(4 * MIB);
+    Ok(())
 }
 
 /// The file that counts khugepaged's walks through its list.

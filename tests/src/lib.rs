@@ -1,1 +1,4 @@
-//! placeholder
+//! What the VM tests share: one laboratory a process, and one boot a kernel, whoever asks for it.
+
+pub mod expected;
+pub mod shared;

@@ -3,13 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mthp_judge::{Expectation, exit};
-use mthp_vm::AccelChoice;
+use mthp_judge::verdict::Expectation;
+use mthp_vm::accel::AccelChoice;
+
+/// Shown under every command's help; `mthp_judge::exit` has the codes.
+const EXIT_CODES: &str = "\
+Exit codes: 0 unchanged or improved, 1 regressed or mixed, 2 what was given cannot be used,\n\
+3 inconclusive, 69 the machinery failed, 70 the patched kernel failed.";
 
 /// A kernel regression suite for memory management: a patch goes in, two kernels are built and booted, a
 /// verdict comes out.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_help = exit::HELP)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -28,7 +33,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = exit::HELP)]
+#[command(after_help = EXIT_CODES)]
 pub struct TestKernel {
     /// A patch: unified diff, git format-patch, an mbox with a series, or a quilt folder; may be repeated.
     /// Without one, the shipped demonstration runs

@@ -5,12 +5,13 @@ use std::{
     io::Read,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::cache::writing;
+use crate::{Interrupted, cache::writing};
 
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -65,13 +66,16 @@ pub(crate) fn walk(root: &Path) -> Result<Vec<PathBuf>> {
 
 /// Copies files of one tree into another (contents, symbolic links, the executable bit) and gives the hash of
 /// names, modes and contents. A name that is not there is left out: git lists deleted files too.
-pub(crate) fn copy_hashed(from: &Path, to: &Path, names: &[PathBuf]) -> Result<String> {
+pub(crate) fn copy_hashed(from: &Path, to: &Path, names: &[PathBuf], stop: &AtomicBool) -> Result<String> {
     let mut hash = Sha256::new();
     let mut field = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     };
     for name in names {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Interrupted.into());
+        }
         let source = from.join(name);
         let Ok(metadata) = source.symlink_metadata() else { continue };
         let target = to.join(name);

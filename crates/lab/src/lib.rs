@@ -1,3 +1,27 @@
 //! The experiment: which two kernels, which boots, in which order, into which folder.
+//!
+//! [`Lab`] holds what every experiment needs (the checkout, the cache, QEMU); [`experiment::run`] goes from a
+//! [`Request`] to a report. Nothing here prints; progress comes as [`Event`]s.
 
-pub mod schedule;
+mod boots;
+mod error;
+mod event;
+pub mod experiment;
+mod folder;
+mod guest;
+mod host;
+mod laboratory;
+mod project;
+mod request;
+mod schedule;
+mod stop;
+mod timing;
+
+pub use folder::Folder;
+pub use boots::{Setting, accelerator};
+pub use error::BadInput;
+pub use event::{Event, Events};
+pub use laboratory::Lab;
+pub use project::Project;
+pub use request::{BaseKernel, Request};
+pub use stop::Stop;

@@ -5,9 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
-use mthp_judge::Suite;
+use anyhow::{Context, Result};
+use mthp_judge::suite::Suite;
 use mthp_kernel::manifest::KernelManifest;
+
+use crate::error::BadInput;
 
 /// The checkout.
 #[derive(Clone, Debug)]
@@ -54,7 +56,8 @@ impl Project {
     pub fn suite(&self, name: &str) -> Result<(Suite, String)> {
         let path = self.named("configs/suites", name, "suite")?;
         let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
-        let suite = Suite::parse(&text).with_context(|| format!("failed to read {}", path.display()))?;
+        let suite = Suite::parse(&text)
+            .map_err(|error| BadInput(format!("failed to read the suite {}: {error}", path.display())))?;
         Ok((suite, text))
     }
 
@@ -75,7 +78,8 @@ impl Project {
             .collect();
         known.sort();
         if !known.iter().any(|one| one == name) {
-            bail!("failed to find a {what} named '{name}'; there are: {}", known.join(", "));
+            let known = known.join(", ");
+            return Err(BadInput(format!("failed to find a {what} named '{name}'; there are: {known}")).into());
         }
         Ok(folder.join(format!("{name}.toml")))
     }

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// The most that a guest may write on its console; a whole boot writes some tens of KiB.
-pub const MAX_CONSOLE: usize = 8 << 20;
+pub const MAX_CONSOLE: usize = 4 << 20;
 /// What the problem of a flooded console begins with.
 pub const FLOODED: &str = "the console was flooded";
 /// After the console told a failure: for the rest of its trace.
@@ -96,7 +96,8 @@ pub fn not_finished(qemu: &Qemu, plan: &BootPlan) -> BootRecord {
     }
 }
 
-/// Boots a kernel, follows it to its end and says how it ended. No QEMU is left, whatever happens.
+/// Boots a kernel, follows it to its end and says how it ended. No QEMU is left, whatever happens: if this
+/// process is killed, the kernel kills QEMU with it.
 ///
 /// # Errors
 /// When QEMU cannot be started or the folder not be written: the machinery's failure before there was a boot.
@@ -131,6 +132,7 @@ pub fn boot(
     };
     let verdict = watch.follow(stop)?;
     let end = watch.running.kill()?;
+    watch.drain_console()?;
     watch.console.finish(|line| {
         let _ = writeln!(watch.log, "{line}");
         events(Event::ConsoleLine(line.to_owned()));
@@ -255,6 +257,20 @@ impl Watch<'_> {
         let console = self.console_open && ready.next().unwrap_or(false);
         let results = self.results_open && ready.next().unwrap_or(false);
         Ok(Ready { console, results, nothing: !console && !results })
+    }
+
+    /// Reads what a dead QEMU left in the pipe: it may be the words that say why.
+    fn drain_console(&mut self) -> Result<()> {
+        let mut buffer = vec![0; 1 << 16];
+        while self.console_open && self.console_bytes <= MAX_CONSOLE {
+            let mut fds = [PollFd::new(self.running.console.as_fd(), PollFlags::POLLIN)];
+            wait_for(&mut fds, Duration::ZERO)?;
+            if !fds.iter().any(|fd| fd.any().unwrap_or(false)) {
+                break;
+            }
+            self.read_console(&mut buffer)?;
+        }
+        Ok(())
     }
 
     /// Reads once; says whether the console is flooded.

@@ -1,5 +1,7 @@
 //! Golden console transcripts: what is told, and that it is the same however the bytes are cut.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may be as blunt as tests")]
+
 use std::{fmt::Write, fs, path::Path};
 
 use mthp_vm::console::Console;

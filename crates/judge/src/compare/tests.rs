@@ -1,0 +1,377 @@
+use mthp_record::{
+    boot::BootRecord,
+    result::{Metric, Outcome, Polarity, TestResult, Unit},
+};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    sample::{
+        boot, boots, check, demonstration, ended, gates, metric, new_rule, old_rule, placement, swapped, test,
+    },
+    suite::Direction,
+    verdict::{Verdict, judge},
+};
+
+fn gate(test: &str, metric: &str, floor: i64) -> Gate {
+    let (test, metric) = (test.to_owned(), metric.to_owned());
+    Gate { test, metric, polarity: Direction::Lower, floor, reason: "a cost".to_owned() }
+}
+
+fn only(base: &TestResult, patched: &TestResult) -> Comparison {
+    compare(&boots(2, &[base.clone()], &[patched.clone()]), &[gate("t", "cost", 10)], true)
+}
+
+fn verdict_of(base: &TestResult, patched: &TestResult) -> String {
+    let comparison = only(base, patched);
+    assert_eq!(comparison.errors, Vec::<String>::new());
+    comparison.tests[0].verdict.to_string()
+}
+
+#[test]
+fn the_demonstration_is_improved_and_its_reverse_regressed() {
+    let there = demonstration();
+    assert_eq!(judge(&there, &compare(&there, &gates(), true)).verdict, Verdict::Improved);
+    let back = swapped(there);
+    assert_eq!(judge(&back, &compare(&back, &gates(), true)).verdict, Verdict::Regressed);
+}
+
+#[test]
+fn more_faults_are_a_fact_not_a_verdict() {
+    let comparison = compare(&demonstration(), &gates(), true);
+    let shards = comparison.tests.iter().find(|test| test.name == "placement/4632KiB").unwrap();
+    assert_eq!(shards.verdict, TestVerdict::Fixed);
+    let each = shards.metrics.iter().find(|metric| metric.name == "faults-each").unwrap();
+    assert_eq!((&each.change, &each.gate), (&MetricChange::Moved, &None));
+}
+
+#[test]
+fn every_gate_of_the_shipped_suite_that_has_its_test_rules_something() {
+    let comparison = compare(&demonstration(), &gates(), true);
+    let idle: Vec<_> = comparison.idle_gates.iter().map(|gate| gate.test.as_str()).collect();
+    assert_eq!(idle, ["mixed/*"]);
+}
+
+#[test]
+fn a_test_is_named_after_what_happened_to_it() {
+    let with = |checks: &[(&str, bool)], cost| {
+        let checks = checks.iter().map(|(name, passed)| check(name, *passed)).collect();
+        test("t", checks, vec![metric("cost", cost), metric("fact", cost % 10)])
+    };
+    let cases = [
+        (with(&[("a", true)], 0), with(&[("a", false)], 0), "broken"),
+        (with(&[("a", false)], 0), with(&[("a", true)], 0), "fixed"),
+        (with(&[("a", false), ("b", true)], 0), with(&[("a", true), ("b", false)], 0), "mixed"),
+        (with(&[("a", false)], 0), with(&[("a", true)], 10), "mixed"),
+        (with(&[("a", true)], 0), with(&[("a", true)], 10), "worse"),
+        (with(&[("a", true)], 10), with(&[("a", true)], 0), "better"),
+        (with(&[("a", true)], 0), with(&[("a", true)], 9), "changed"),
+        (with(&[("a", true)], 0), with(&[("a", true)], 0), "still passing"),
+        (with(&[("a", true), ("b", false)], 0), with(&[("a", true), ("b", false)], 0), "still failing"),
+        (with(&[], 0), with(&[], 0), "unchanged"),
+    ];
+    for (base, patched, expected) in cases {
+        assert_eq!(verdict_of(&base, &patched), expected, "{base:?} -> {patched:?}");
+    }
+}
+
+#[test]
+fn a_test_that_does_not_end_well() {
+    let ok = test("t", vec![check("a", true)], vec![]);
+    let crashed = ended("t", Outcome::Crashed { how: "signal 11".to_owned() });
+    let late = ended("t", Outcome::TimedOut { after_secs: 60 });
+    let missing = ended("t", Outcome::NotApplicable { reason: "no THP".to_owned() });
+    let error = ended("t", Outcome::Error { message: "mmap: ENOMEM".to_owned() });
+    assert_eq!(verdict_of(&ok, &crashed), "crashed");
+    assert_eq!(verdict_of(&ok, &late), "crashed");
+    assert_eq!(verdict_of(&crashed, &ok), "crash fixed");
+    assert_eq!(verdict_of(&crashed, &late), "still crashing");
+    assert_eq!(verdict_of(&missing, &missing), "not applicable");
+    for (base, patched) in
+        [(&ok, &missing), (&missing, &ok), (&ok, &error), (&error, &error), (&missing, &crashed)]
+    {
+        assert_eq!(verdict_of(base, patched), "inconclusive");
+    }
+    let TestVerdict::Inconclusive { reason } = only(&ok, &missing).tests[0].verdict.clone() else { panic!() };
+    assert_eq!(reason, "base completed, patched not applicable (no THP)");
+}
+
+#[test]
+fn what_is_on_one_side_only_is_an_error() {
+    let plain = test("t", vec![check("a", true)], vec![metric("cost", 1)]);
+    let extra_check = test("t", vec![check("a", true), check("b", true)], vec![metric("cost", 1)]);
+    let extra_metric = test("t", vec![check("a", true)], vec![metric("cost", 1), metric("more", 1)]);
+    let cases = [
+        (vec![plain.clone()], vec![extra_check], "t: the check b is on one side only"),
+        (vec![extra_metric], vec![plain.clone()], "t: the metric more is on one side only"),
+        (
+            vec![plain.clone()],
+            vec![plain.clone(), test("u", vec![], vec![])],
+            "u: the test ran on one side only",
+        ),
+    ];
+    for (base, patched, expected) in cases {
+        let boots = boots(2, &base, &patched);
+        let comparison = compare(&boots, &[], true);
+        assert_eq!(comparison.errors, [expected]);
+        let judgement = judge(&boots, &comparison);
+        assert_eq!(judgement.verdict, Verdict::Inconclusive);
+        assert!(judgement.reasons.iter().any(|reason| reason == expected));
+    }
+}
+
+#[test]
+fn what_is_not_in_every_boot_or_twice_is_an_error() {
+    let plain = test("t", vec![check("a", true)], vec![metric("cost", 1)]);
+    let twice = test("t", vec![check("a", true), check("a", true)], vec![metric("cost", 1)]);
+    assert_eq!(only(&twice, &twice).errors, ["t: the check a is there twice"]);
+    let mut some = boots(2, &[plain.clone()], &[plain.clone()]);
+    some[3].tests[0].metrics.clear();
+    assert_eq!(compare(&some, &[], true).errors, ["t: the metric cost is not in every boot"]);
+    let mut gone = boots(2, &[plain.clone()], &[plain]);
+    gone[3].tests.clear();
+    assert_eq!(
+        compare(&gone, &[], true).errors,
+        ["t: not exactly one result in every boot of the patched side", "t: the test ran on one side only"]
+    );
+}
+
+#[test]
+fn a_check_that_boots_disagree_on_decides_nothing() {
+    let plain = test("t", vec![check("a", true), check("b", true)], vec![]);
+    let mut some = boots(2, &[plain.clone()], &[plain.clone()]);
+    some[1].tests[0].checks[0].passed = false;
+    let flaky = compare(&some, &[], true);
+    assert_eq!(flaky.tests[0].checks[0].change, CheckChange::Flaky);
+    assert!(flaky.tests[0].verdict.is_inconclusive());
+    assert_eq!(judge(&some, &flaky).verdict, Verdict::Inconclusive);
+    // Harm that is proven elsewhere stays proven.
+    for at in [1, 3] {
+        some[at].tests[0].checks[1].passed = false;
+    }
+    assert_eq!(compare(&some, &[], true).tests[0].verdict, TestVerdict::Broken);
+}
+
+#[test]
+fn a_test_that_crashes_in_some_boots_is_flaky() {
+    let plain = test("t", vec![check("a", true)], vec![]);
+    let mut some = boots(2, &[plain.clone()], &[plain]);
+    some[3].tests[0] = ended("t", Outcome::Crashed { how: "signal 11".to_owned() });
+    let comparison = compare(&some, &[], true);
+    let TestVerdict::Inconclusive { reason } = &comparison.tests[0].verdict else { panic!("{comparison:?}") };
+    assert_eq!(reason, "base completed, patched boots disagree (completed, crashed (signal 11))");
+}
+
+/// Boots whose only metric has these values, base and patched.
+fn sampled(base: &[i64], patched: &[i64]) -> Vec<BootRecord> {
+    let side = |side, values: &[i64]| -> Vec<BootRecord> {
+        let one = |(i, value): (usize, &i64)| {
+            boot(side, u32::try_from(i).unwrap(), vec![test("t", vec![], vec![metric("cost", *value)])])
+        };
+        values.iter().enumerate().map(one).collect()
+    };
+    [side(Side::Base, base), side(Side::Patched, patched)].concat()
+}
+
+fn sampled_change(base: &[i64], patched: &[i64], gates: &[Gate]) -> (MetricChange, String) {
+    let comparison = compare(&sampled(base, patched), gates, true);
+    (comparison.tests[0].metrics[0].change, comparison.tests[0].verdict.to_string())
+}
+
+#[test]
+fn a_sampled_metric_needs_eight_boots_to_decide() {
+    let gates = [gate("t", "cost", 10)];
+    let few = [100, 101, 102];
+    assert_eq!(
+        sampled_change(&few, &[200, 201, 200], &gates),
+        (MetricChange::CannotTell, "inconclusive".to_owned())
+    );
+    assert_eq!(
+        sampled_change(&few, &[103, 104, 105], &gates),
+        (MetricChange::SampledAlike, "unchanged".to_owned())
+    );
+    assert_eq!(
+        sampled_change(&few, &[200, 201, 200], &[]),
+        (MetricChange::SampledApart, "unchanged".to_owned())
+    );
+
+    let many = [100, 101, 102, 103, 104, 105, 106, 107];
+    let far = many.map(|value| value + 50);
+    let near = many.map(|value| value + 9);
+    let mut overlapping = far;
+    overlapping[..4].copy_from_slice(&many[..4]);
+    assert_eq!(sampled_change(&many, &far, &gates), (MetricChange::Worse, "worse".to_owned()));
+    assert_eq!(sampled_change(&far, &many, &gates), (MetricChange::Better, "better".to_owned()));
+    assert_eq!(sampled_change(&many, &near, &gates), (MetricChange::SampledAlike, "unchanged".to_owned()));
+    assert_eq!(
+        sampled_change(&many, &overlapping, &gates),
+        (MetricChange::SampledAlike, "unchanged".to_owned())
+    );
+    // Exact on one side only: still sampled, still the rank test.
+    assert_eq!(sampled_change(&many, &[200; 8], &gates), (MetricChange::Worse, "worse".to_owned()));
+}
+
+#[test]
+fn one_boot_a_side_proves_nothing() {
+    let (change, _) = sampled_change(&[1], &[100], &[gate("t", "cost", 10)]);
+    assert_eq!(change, MetricChange::CannotTell);
+}
+
+#[test]
+fn time_does_not_gate_under_emulation() {
+    let slow = |value| {
+        let metric = Metric { name: "cost".to_owned(), value, unit: Unit::Micros, polarity: Polarity::Lower };
+        test("t", vec![], vec![metric])
+    };
+    let boots = boots(2, &[slow(1)], &[slow(1000)]);
+    let gates = [gate("t", "cost", 10)];
+    assert_eq!(compare(&boots, &gates, true).tests[0].verdict, TestVerdict::Changed);
+    assert_eq!(compare(&boots, &gates, true).idle_gates, gates);
+    assert_eq!(compare(&boots, &gates, false).tests[0].verdict, TestVerdict::Worse);
+}
+
+#[test]
+fn a_kernel_that_warns_is_broken_though_every_test_passes() {
+    let mut boots = boots(2, &new_rule(), &new_rule());
+    for boot in boots.iter_mut().filter(|boot| boot.side == Side::Patched) {
+        boot.tainted = Some(1 << 9 | 1 << 12);
+    }
+    let comparison = compare(&boots, &gates(), true);
+    let complaints = comparison.tests.last().unwrap();
+    assert_eq!((complaints.name.as_str(), &complaints.verdict), (KERNEL_TEST, &TestVerdict::Broken));
+    assert_eq!(complaints.checks[0].sides.patched.observed, "warning");
+    assert_eq!(judge(&boots, &comparison).verdict, Verdict::Regressed);
+}
+
+#[test]
+fn a_smaller_gap_is_better_though_the_check_still_fails() {
+    let base = placement("3MiB", [1024, 8, 1, 1, 1, 64]);
+    let patched = placement("3MiB", [512, 8, 1, 1, 1, 64]);
+    let boots = boots(2, &[base], &[patched]);
+    assert_eq!(compare(&boots, &gates(), true).tests[0].verdict, TestVerdict::Better);
+}
+
+#[test]
+fn a_table_at_each_end_of_a_run_is_chance() {
+    let verdict = |tables| {
+        let base = placement("3MiB", [0, 1, 1, 1, 1, 48]);
+        let patched = placement("3MiB", [0, 1, 1, 1, 1, tables]);
+        compare(&boots(2, &[base], &[patched]), &gates(), true).tests[0].verdict.clone()
+    };
+    assert_eq!(verdict(56), TestVerdict::Changed);
+    assert_eq!(verdict(60), TestVerdict::Worse);
+}
+
+fn any_test(name: &'static str) -> impl Strategy<Value = TestResult> {
+    let outcome = prop_oneof![
+        12 => Just(Outcome::Completed),
+        1 => Just(Outcome::Crashed { how: "signal 11".to_owned() }),
+        1 => Just(Outcome::NotApplicable { reason: "no THP".to_owned() }),
+    ];
+    (outcome, prop::collection::vec(any::<bool>(), 2), prop::collection::vec(0_i64..40, 2)).prop_map(
+        move |(outcome, checks, values)| match outcome {
+            Outcome::Completed => test(
+                name,
+                checks.iter().zip(["a", "b"]).map(|(passed, name)| check(name, *passed)).collect(),
+                values.iter().zip(["cost", "fact"]).map(|(value, name)| metric(name, *value)).collect(),
+            ),
+            other => ended(name, other),
+        },
+    )
+}
+
+fn any_tests() -> impl Strategy<Value = Vec<TestResult>> {
+    (any_test("t"), any_test("u"), any_test("v")).prop_map(|(t, u, v)| vec![t, u, v])
+}
+
+/// Boots of both sides, mostly alike within a side, sometimes with one that differs.
+fn any_boots() -> impl Strategy<Value = Vec<BootRecord>> {
+    let odd = prop::option::weighted(0.3, (0_usize..4, any_tests()));
+    (any_tests(), any_tests(), odd).prop_map(|(base, patched, odd)| {
+        let mut boots = boots(2, &base, &patched);
+        if let Some((at, tests)) = odd {
+            boots[at].tests = tests;
+        }
+        boots
+    })
+}
+
+fn mirrored(verdict: &TestVerdict) -> TestVerdict {
+    match verdict {
+        TestVerdict::Broken => TestVerdict::Fixed,
+        TestVerdict::Fixed => TestVerdict::Broken,
+        TestVerdict::Worse => TestVerdict::Better,
+        TestVerdict::Better => TestVerdict::Worse,
+        TestVerdict::Crashed => TestVerdict::Recovered,
+        TestVerdict::Recovered => TestVerdict::Crashed,
+        other => other.clone(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn swapping_the_sides_mirrors_everything(boots in any_boots()) {
+        let gates = [gate("*", "cost", 10)];
+        let there = compare(&boots, &gates, true);
+        let other = swapped(boots.clone());
+        let back = compare(&other, &gates, true);
+        for (a, b) in there.tests.iter().zip(&back.tests) {
+            prop_assert_eq!(&a.name, &b.name);
+            match (&a.verdict, &b.verdict) {
+                // The one asymmetry, on purpose: harm beside something unclear is proven, a gain is not.
+                (a, b) if a.is_inconclusive() => prop_assert!(b.is_inconclusive() || b.is_harm()),
+                (a, b) if b.is_inconclusive() => prop_assert!(a.is_inconclusive() || a.is_harm()),
+                (a, b) => prop_assert_eq!(mirrored(a), b.clone()),
+            }
+        }
+        let unclear = there.tests.iter().chain(&back.tests).any(|test| test.verdict.is_inconclusive());
+        let (there, back) = (judge(&boots, &there).verdict, judge(&other, &back).verdict);
+        if !unclear {
+            prop_assert_eq!(back, match there {
+                Verdict::Improved => Verdict::Regressed,
+                Verdict::Regressed => Verdict::Improved,
+                same => same,
+            });
+        } else {
+            prop_assert!(there != Verdict::Improved && back != Verdict::Improved);
+        }
+    }
+
+    #[test]
+    fn a_kernel_against_itself_is_unchanged(tests in any_tests()) {
+        let boots = boots(2, &tests, &tests);
+        let comparison = compare(&boots, &[gate("*", "cost", 1)], true);
+        let ran = tests.iter().any(|test| test.outcome.is_completed());
+        let expected = if ran { Verdict::Unchanged } else { Verdict::Inconclusive };
+        prop_assert_eq!(judge(&boots, &comparison).verdict, expected);
+        prop_assert!(comparison.tests.iter().all(|test| !test.verdict.is_harm() && !test.verdict.is_gain()));
+    }
+
+    #[test]
+    fn noise_is_never_called_a_change(base in prop::collection::vec(0_i64..1000, 2..8), patched in prop::collection::vec(0_i64..1000, 2..8)) {
+        prop_assume!(base.iter().any(|value| *value != base[0]));
+        let boots = sampled(&base, &patched);
+        let verdict = judge(&boots, &compare(&boots, &[gate("t", "cost", 1)], true)).verdict;
+        prop_assert!(matches!(verdict, Verdict::Unchanged | Verdict::Inconclusive));
+    }
+
+    #[test]
+    fn the_order_of_boots_is_irrelevant((boots, shuffled) in any_boots().prop_flat_map(|boots| (Just(boots.clone()), Just(boots).prop_shuffle()))) {
+        let gates = [gate("*", "cost", 10)];
+        let comparison = compare(&boots, &gates, true);
+        prop_assert_eq!(&compare(&shuffled, &gates, true), &comparison);
+        prop_assert_eq!(judge(&shuffled, &comparison).verdict, judge(&boots, &comparison).verdict);
+    }
+}
+
+#[test]
+fn old_and_new_rule_differ_where_the_table_says() {
+    let comparison = compare(&boots(2, &old_rule(), &new_rule()), &gates(), true);
+    let fixed: Vec<_> = comparison
+        .tests
+        .iter()
+        .filter(|t| t.verdict == TestVerdict::Fixed)
+        .map(|t| t.name.as_str())
+        .collect();
+    assert_eq!(fixed, ["placement/2052KiB", "placement/3MiB", "placement/4632KiB"]);
+}

@@ -1,0 +1,81 @@
+//! The exit codes of a run. One place, so that scripts have one place to read.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | unchanged or improved; with `--expect`, the verdict is the expected one |
+//! | 1 | regressed or mixed; with `--expect`, the verdict is another one |
+//! | 2 | the command line is wrong |
+//! | 3 | inconclusive: the run cannot tell |
+//! | 69 | the machinery failed: QEMU, the result stream, the build, or neither kernel boots |
+//! | 70 | the patched kernel crashed or hung where the base kernel did not |
+//!
+//! 69 and 70 are `EX_UNAVAILABLE` and `EX_SOFTWARE` of sysexits.h.
+
+use crate::verdict::{Expectation, Verdict};
+
+/// Unchanged or improved, or as expected.
+pub const OK: u8 = 0;
+/// Regressed or mixed, or not as expected.
+pub const REGRESSED: u8 = 1;
+/// The command line is wrong.
+pub const USAGE: u8 = 2;
+/// The run cannot tell.
+pub const INCONCLUSIVE: u8 = 3;
+/// The machinery failed; nothing is said about the patch.
+pub const MACHINERY: u8 = 69;
+/// The patched kernel crashed or hung.
+pub const PATCHED_KERNEL: u8 = 70;
+
+/// The exit code of a run that reached `verdict`, under an expectation if there is one.
+///
+/// A failure of the machinery stays one whatever was expected: an assertion about a patch must not be
+/// settled by a run that did not test it.
+#[must_use]
+pub fn code(verdict: Verdict, expected: Option<Expectation>) -> u8 {
+    match (verdict, expected) {
+        (Verdict::MachineryFailed, _) => MACHINERY,
+        (_, Some(expected)) => {
+            if expected.met_by(verdict) {
+                OK
+            } else {
+                REGRESSED
+            }
+        }
+        (Verdict::Unchanged | Verdict::Improved, None) => OK,
+        (Verdict::Regressed | Verdict::Mixed, None) => REGRESSED,
+        (Verdict::Inconclusive, None) => INCONCLUSIVE,
+        (Verdict::PatchedKernelFailed, None) => PATCHED_KERNEL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_codes() {
+        let codes = [
+            (Verdict::Unchanged, 0),
+            (Verdict::Improved, 0),
+            (Verdict::Regressed, 1),
+            (Verdict::Mixed, 1),
+            (Verdict::Inconclusive, 3),
+            (Verdict::MachineryFailed, 69),
+            (Verdict::PatchedKernelFailed, 70),
+        ];
+        for (verdict, expected) in codes {
+            assert_eq!(code(verdict, None), expected, "{verdict}");
+        }
+    }
+
+    #[test]
+    fn an_expectation_asserts_but_never_hides_the_machinery() {
+        let regressed = "regressed".parse().ok();
+        assert!(regressed.is_some());
+        assert_eq!(code(Verdict::Regressed, regressed), OK);
+        assert_eq!(code(Verdict::Improved, regressed), REGRESSED);
+        assert_eq!(code(Verdict::Inconclusive, regressed), REGRESSED);
+        assert_eq!(code(Verdict::PatchedKernelFailed, regressed), REGRESSED);
+        assert_eq!(code(Verdict::MachineryFailed, regressed), MACHINERY);
+    }
+}

@@ -1,0 +1,104 @@
+use mthp_record::{
+    boot::{BootOutcome, BootRecord, KernelFailure, Side},
+    result::Outcome,
+};
+
+use super::*;
+use crate::sample;
+
+fn shown(boots: &[BootRecord]) -> String {
+    let style = Style { width: 100, color: false, report: "reports/2025-01-01".to_owned() };
+    render(&sample::report(boots, &sample::gates()), &style)
+}
+
+#[test]
+fn the_demonstration() {
+    insta::assert_snapshot!("demonstration", shown(&sample::demonstration()));
+}
+
+#[test]
+fn the_demonstration_the_other_way_round() {
+    insta::assert_snapshot!("reverted", shown(&sample::swapped(sample::demonstration())));
+}
+
+#[test]
+fn nothing_changed() {
+    insta::assert_snapshot!("unchanged", shown(&sample::boots(2, &sample::new_rule(), &sample::new_rule())));
+}
+
+#[test]
+fn flaky_sampled_and_crashed() {
+    let mut boots = sample::demonstration();
+    for (at, boot) in boots.iter_mut().enumerate() {
+        let odd = at / 2 == 1;
+        // A check that holds in one boot of each side, a metric that varies, a test that crashes when patched.
+        boot.tests[0].checks[0].passed = odd;
+        boot.tests[1].metrics[4].value += if boot.side == Side::Base { 0 } else { 100 + i64::from(odd) };
+        if boot.side == Side::Patched {
+            boot.tests[5].outcome = Outcome::TimedOut { after_secs: 60 };
+        }
+    }
+    insta::assert_snapshot!("flaky", shown(&boots));
+}
+
+#[test]
+fn a_patched_kernel_that_panics() {
+    let mut boots = sample::demonstration();
+    for boot in boots.iter_mut().filter(|boot| boot.side == Side::Patched) {
+        boot.outcome = BootOutcome::KernelFailed {
+            failure: KernelFailure::Panic,
+            line: "Kernel panic - not syncing: Attempted to kill init!".to_owned(),
+        };
+        boot.tests.clear();
+    }
+    insta::assert_snapshot!("panic", shown(&boots));
+}
+
+#[test]
+fn an_unfinished_run_says_so() {
+    let mut report = sample::report(&[], &[]);
+    report = Report::unfinished(&report.tool_version, &report.created, report.suite);
+    let text = render(&report, &Style { width: 80, color: false, report: "r".to_owned() });
+    assert!(text.starts_with("verdict: machinery-failed (unfinished)\n  the run did not finish\n"), "{text}");
+}
+
+#[test]
+fn hostile_names_stay_on_their_line_and_wide_text_is_wrapped() {
+    let mut boots = sample::demonstration();
+    for boot in &mut boots {
+        for test in &mut boot.tests {
+            test.name = test.name.replace("placement", "\x1b[31m\x07pla\u{202e}cement\n");
+            test.checks.iter_mut().for_each(|check| check.observed = "\x1b]0;title\x07".repeat(99));
+        }
+        boot.announced = boot.tests.iter().map(|test| test.name.clone()).collect();
+    }
+    let text = shown(&boots);
+    assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+}
+
+#[test]
+fn the_table_keeps_to_the_width() {
+    let report = sample::report(&sample::demonstration(), &sample::gates());
+    for width in [80, 110] {
+        let style = Style { width, color: false, report: "r".to_owned() };
+        let table = table::changes(report.comparison.as_ref().unwrap(), &style).unwrap();
+        assert!(table.lines().all(|line| line.chars().count() <= usize::from(width)), "{table}");
+    }
+}
+
+#[test]
+fn colour_only_decorates() {
+    let report = sample::report(&sample::demonstration(), &sample::gates());
+    let style = |color| Style { width: 100, color, report: "r".to_owned() };
+    let (plain, colored) = (render(&report, &style(false)), render(&report, &style(true)));
+    assert!(!plain.contains('\x1b') && colored.contains('\x1b'));
+    let mut stripped = String::new();
+    let mut rest = colored.as_str();
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        stripped.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    stripped.push_str(rest);
+    let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(squeezed(&stripped), squeezed(&plain));
+}

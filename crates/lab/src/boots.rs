@@ -1,0 +1,231 @@
+//! Boots kernels: side by side on the cores there are, in the order of [`crate::schedule`].
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, anyhow};
+use mthp_judge::suite::Suite;
+use mthp_record::{
+    boot::{BootOutcome, BootRecord, Side},
+    job::{Job, Misbehaviour},
+};
+use mthp_vm::{
+    accel::{Accel, AccelChoice, Accelerator, choose, in_words, kvm_opens},
+    boot::{Event as BootEvent, boot},
+    initramfs,
+    plan::{BootPlan, Deadlines, MachineKind},
+    qemu::Qemu,
+};
+
+use crate::{
+    event::{Event, Events},
+    schedule,
+    stop::Stop,
+};
+
+/// What is the same for all boots of an experiment.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The QEMU that boots.
+    pub qemu: Qemu,
+    /// The guest runner's bytes.
+    pub runner: Vec<u8>,
+    /// Memory, CPUs, deadlines.
+    pub suite: Suite,
+    /// Which tests: patterns.
+    pub tests: Vec<String>,
+    /// What runs the guest's instructions.
+    pub accel: Accel,
+    /// Where the consoles' logs go; it exists.
+    pub folder: PathBuf,
+    /// A fault for the guest to commit, in the suite's own tests.
+    pub misbehave: Option<Misbehaviour>,
+}
+
+impl Setting {
+    /// Boots `vmlinux` once.
+    ///
+    /// # Errors
+    /// When the host cannot start QEMU or write into the folder.
+    pub fn boot(
+        &self,
+        vmlinux: &Path,
+        side: Side,
+        index: u32,
+        stop: &Stop,
+        events: &Events<'_>,
+    ) -> Result<BootRecord> {
+        let given = &self.suite.deadlines;
+        let deadlines =
+            Deadlines { boot_secs: given.boot_secs, test_secs: given.test_secs, run_secs: given.run_secs }
+                .scaled(self.accel);
+        let nonce = nonce(side, index)?;
+        let job = Job {
+            nonce,
+            tests: self.tests.clone(),
+            test_deadline_secs: deadlines.test_secs,
+            fixed_addresses: true,
+            misbehave: self.misbehave,
+        };
+        let archive = initramfs::build(&self.runner, &job)?;
+        let file = tempfile::Builder::new()
+            .prefix(&format!("initramfs-{side}-{index}-"))
+            .tempfile_in(&self.folder)
+            .with_context(|| format!("failed to make a file in {}", self.folder.display()))?;
+        fs::write(file.path(), archive).with_context(|| format!("failed to write {}", file.path().display()))?;
+        let plan = BootPlan {
+            side,
+            index,
+            vmlinux: vmlinux.to_owned(),
+            initramfs: file.path().to_owned(),
+            memory_mib: self.suite.guest.memory_mib,
+            cpus: self.suite.guest.cpus,
+            fake_nodes: self.suite.guest.fake_nodes,
+            accel: self.accel,
+            machine: self.qemu.machines.first().copied().unwrap_or(MachineKind::Q35),
+            deadlines,
+            folder: self.folder.clone(),
+            nonce,
+            extra_cmdline: String::new(),
+        };
+        let label = format!("boot {side}/{index}");
+        events(&Event::Began { label: label.clone(), what: "booting".to_owned() });
+        let record = boot(&self.qemu, &plan, stop.boots(), &|event| {
+            if let Some(what) = step(&event) {
+                events(&Event::Now { label: label.clone(), what });
+            }
+        })?;
+        events(&Event::Ended { what: summary(&record), label });
+        Ok(record)
+    }
+
+    /// Boots both kernels `boots` times each, base and patched in turn, side by side as the host allows. The
+    /// records come back in the order of the schedule.
+    ///
+    /// # Errors
+    /// When a boot could not be started; the others are waited for.
+    pub fn boot_both(
+        &self,
+        base: &Path,
+        patched: &Path,
+        boots: u32,
+        stop: &Stop,
+        events: &Events<'_>,
+    ) -> Result<Vec<BootRecord>> {
+        let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let workers = schedule::side_by_side(cores, available_mib(), u64::from(self.suite.guest.memory_mib));
+        let plan = schedule::interleaved(boots);
+        let queue = Mutex::new(plan.iter().copied().enumerate());
+        let done: Mutex<Vec<(usize, Result<BootRecord>)>> = Mutex::default();
+        thread::scope(|scope| {
+            for _ in 0..workers.min(plan.len()) {
+                scope.spawn(|| {
+                    loop {
+                        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                        let Some((place, (side, index))) = next else { return };
+                        if stop.is_stopped() {
+                            return;
+                        }
+                        let vmlinux = match side {
+                            Side::Base => base,
+                            Side::Patched => patched,
+                        };
+                        let record = self.boot(vmlinux, side, index, stop, events);
+                        done.lock().unwrap_or_else(PoisonError::into_inner).push((place, record));
+                    }
+                });
+            }
+        });
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(place, _)| *place);
+        done.into_iter().map(|(_, record)| record).collect()
+    }
+}
+
+/// Chooses the accelerator by a trial boot of `vmlinux` that runs no test.
+///
+/// # Errors
+/// When KVM is asked for and does not work, or the trial was interrupted.
+pub fn accelerator(
+    choice: AccelChoice,
+    setting: &Setting,
+    vmlinux: &Path,
+    stop: &Stop,
+    events: &Events<'_>,
+) -> Result<Accelerator> {
+    let label = "accelerator".to_owned();
+    events(&Event::Began { label: label.clone(), what: format!("{choice} asked for") });
+    let chosen = choose(choice, kvm_opens, |accel, deadline| {
+        let trial_folder = tempfile::tempdir_in(&setting.folder)
+            .with_context(|| format!("failed to make a folder in {}", setting.folder.display()))?;
+        let mut trial = setting.clone();
+        trial.accel = accel;
+        trial.folder = trial_folder.path().to_owned();
+        trial.tests = vec!["no-test-has-this-name".to_owned()];
+        trial.suite.deadlines.boot_secs = secs(deadline);
+        trial.suite.deadlines.run_secs = secs(deadline);
+        trial.boot(vmlinux, Side::Base, 0, stop, &|_| {})
+    });
+    let what = match &chosen {
+        Ok(accelerator) => format!("{}: {}", accelerator.accel, accelerator.why),
+        Err(error) => format!("{error:#}"),
+    };
+    events(&Event::Ended { label, what });
+    chosen
+}
+
+fn secs(duration: Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX).max(1)
+}
+
+fn step(event: &BootEvent) -> Option<String> {
+    match event {
+        BootEvent::Hello { tests, millis } => Some(format!("up after {millis} ms, {} tests", tests.len())),
+        BootEvent::TestStarted(name) => Some(name.clone()),
+        BootEvent::Failure(line) => Some(line.clone()),
+        BootEvent::Started | BootEvent::ConsoleLine(_) | BootEvent::TestFinished(_) | BootEvent::Ended(_) => None,
+    }
+}
+
+fn summary(record: &BootRecord) -> String {
+    match record.outcome {
+        BootOutcome::Completed => {
+            format!("{} tests in {:.1} s", record.tests.len(), millis_to_secs(record.total_millis))
+        }
+        ref outcome => in_words(outcome),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn millis_to_secs(millis: u64) -> f64 {
+    millis as f64 / 1000.0
+}
+
+/// Differs from boot to boot and from run to run, so that a stale stream is noticed.
+fn nonce(side: Side, index: u32) -> Result<u64> {
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_err(|error| anyhow!("failed to read the clock: {error}"))?;
+    let side = match side {
+        Side::Base => 0,
+        Side::Patched => 1,
+    };
+    let nanos = u64::try_from(now.as_nanos() & u128::from(u64::MAX >> 12)).unwrap_or_default();
+    Ok(nanos ^ (u64::from(std::process::id()) << 32) ^ (u64::from(index) << 1) ^ side)
+}
+
+/// The host's available memory, or a guess that allows one boot where it does not tell.
+fn available_mib() -> u64 {
+    fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+            line.split_whitespace().nth(1)?.parse::<u64>().ok()
+        })
+        .map_or(0, |kib| kib / 1024)
+}

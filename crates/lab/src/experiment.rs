@@ -1,0 +1,187 @@
+//! From a request to a report: build, boot, compare, judge.
+
+use std::{path::Path, time::Instant};
+
+use anyhow::{Context, Result, bail};
+use mthp_judge::{
+    compare::compare,
+    report::{AcceleratorRecord, KernelRecord, PatchRecord, QemuRecord, Report, SourceRecord, SuiteRecord},
+    suite::Suite,
+};
+use mthp_kernel::{BuiltKernel, PatchSeries};
+use mthp_vm::accel::Accel;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    boots::{Setting, accelerator},
+    error::BadInput,
+    event::Events,
+    folder::Folder,
+    guest, host,
+    laboratory::Lab,
+    request::{BaseKernel, Request},
+    timing::Timings,
+};
+
+/// A finished experiment.
+#[derive(Debug)]
+pub struct Finished {
+    /// The report, as it was written.
+    pub report: Report,
+    /// The report's folder.
+    pub folder: Folder,
+}
+
+/// Runs an experiment. The report's folder says "unfinished" until the end, and "failed" with the reason after
+/// an error.
+///
+/// # Errors
+/// When there is no verdict: what the user gave cannot be used, or the machinery failed.
+pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished> {
+    let (mut suite, text) = lab.project().suite(&request.suite)?;
+    if let Some(boots) = request.boots {
+        suite.boots = boots;
+    }
+    let patches = read_patches(request)?;
+    let now = jiff::Timestamp::now();
+    let stamp = now.strftime("%Y%m%d-%H%M%S").to_string();
+    let folder = Folder::make(request.folder.as_deref(), &stamp, &suite.name)?;
+    let suite_record = SuiteRecord { name: suite.name.clone(), sha256: sha256(text.as_bytes()) };
+    let created = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &created, suite_record);
+    folder.write(&report)?;
+    let outcome = fill(lab, request, &suite, &patches, &folder, &mut report, events);
+    if let Err(error) = &outcome {
+        report.fail(&format!("{error:#}"));
+    }
+    folder.write(&report)?;
+    outcome.map(|()| Finished { report, folder })
+}
+
+fn read_patches(request: &Request) -> Result<Vec<PatchSeries>> {
+    if request.patches.is_empty() {
+        return Err(BadInput("failed to compare: there is no patch".to_owned()).into());
+    }
+    let mut series = Vec::new();
+    // Taking patches out goes backwards.
+    let mut paths: Vec<&Path> = request.patches.iter().map(AsRef::as_ref).collect();
+    if request.revert {
+        paths.reverse();
+    }
+    for path in paths {
+        series.push(PatchSeries::read(path, request.revert)?);
+    }
+    Ok(series)
+}
+
+fn fill(
+    lab: &Lab,
+    request: &Request,
+    suite: &Suite,
+    patches: &[PatchSeries],
+    folder: &Folder,
+    report: &mut Report,
+    events: &Events<'_>,
+) -> Result<()> {
+    let mut timings = Timings::default();
+    report.host = Some(host::record());
+    report.qemu = Some(QemuRecord {
+        version: lab.qemu().version.clone(),
+        binary: lab.qemu().binary.display().to_string(),
+    });
+
+    let started = Instant::now();
+    let base_source = lab.base(&request.base, "base kernel", events)?;
+    timings.note("source", started, None);
+    let started = Instant::now();
+    let base = lab
+        .build(&base_source, &[], &suite.fragments, "base kernel", events)
+        .context("failed to build the base kernel")?;
+    timings.note("build base", started, Some(base.cost.cpu_millis));
+    report.base = Some(keep_kernel(folder, "base", &label(&request.base), &base)?);
+    let started = Instant::now();
+    let patched = lab
+        .build(&base_source, patches, &suite.fragments, "patched kernel", events)
+        .context("failed to build the patched kernel")?;
+    timings.note("build patched", started, Some(patched.cost.cpu_millis));
+    report.patched = Some(keep_kernel(folder, "patched", &format!("{} + patch", label(&request.base)), &patched)?);
+    for (number, patch) in patches.iter().flat_map(|series| &series.patches).enumerate() {
+        folder.put(&format!("patch-{:02}.patch", number + 1), &patch.text)?;
+    }
+    if base.identity.vmlinux_sha256 == patched.identity.vmlinux_sha256 {
+        report.notes.push("the patch changes no built object: both images are identical".to_owned());
+    }
+
+    let runner = timings.time("guest runner", || guest::build(lab.project()))?;
+    let mut setting = Setting {
+        qemu: lab.qemu().clone(),
+        runner,
+        suite: suite.clone(),
+        tests: if request.tests.is_empty() { suite.tests.clone() } else { request.tests.clone() },
+        accel: Accel::Tcg,
+        folder: folder.path().to_owned(),
+        misbehave: None,
+    };
+    let chosen = timings.time("accelerator", || {
+        accelerator(request.accel, &setting, &base.vmlinux, lab.stop(), events)
+    })?;
+    setting.accel = chosen.accel;
+    report.accelerator = Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
+    folder.write(report)?;
+
+    let boots = timings.time("boots", || {
+        setting.boot_both(&base.vmlinux, &patched.vmlinux, suite.boots, lab.stop(), events)
+    })?;
+    if lab.stop().is_stopped() {
+        report.boots = boots;
+        bail!("interrupted; what was found so far is in {}", folder.path().display());
+    }
+    let comparison = compare(&boots, &suite.gates, chosen.accel == Accel::Tcg);
+    report.timings = timings.into_vec();
+    report.complete(boots, comparison);
+    Ok(())
+}
+
+fn label(base: &BaseKernel) -> String {
+    match base {
+        BaseKernel::Named(name) => name.clone(),
+        BaseKernel::Tree { spec, .. } => spec.clone(),
+    }
+}
+
+fn keep_kernel(folder: &Folder, side: &str, label: &str, kernel: &BuiltKernel) -> Result<KernelRecord> {
+    let config = format!("config-{side}");
+    folder.keep(&kernel.config, &config)?;
+    let identity = &kernel.identity;
+    let kind = serde_json::to_value(identity.source.kind)?;
+    Ok(KernelRecord {
+        label: label.to_owned(),
+        key: identity.key.clone(),
+        source: SourceRecord {
+            kind: kind.as_str().unwrap_or_default().to_owned(),
+            what: identity.source.what.clone(),
+            version: identity.source.version.clone(),
+            package_version: identity.source.package_version.clone(),
+            hash: identity.source.hash.clone(),
+        },
+        patches: identity
+            .patches
+            .iter()
+            .map(|patch| PatchRecord {
+                name: patch.name.clone(),
+                subject: Some(patch.subject.clone()).filter(|subject| !subject.is_empty()),
+                sha256: patch.sha256.clone(),
+                reverted: patch.reverted,
+            })
+            .collect(),
+        config_sha256: identity.config_sha256.clone(),
+        compiler: identity.compiler.clone(),
+        vmlinux_sha256: identity.vmlinux_sha256.clone(),
+        build_log: None,
+        config: Some(config),
+    })
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,153 @@
+//! What every experiment needs: the checkout, the cache, QEMU, and the wish to stop.
+
+use std::path::Path;
+
+use anyhow::Result;
+use mthp_kernel::{
+    BuiltKernel, Cache, Event as BuildEvent, PatchSeries, PristineTree, Recipe, SourceSpec, build, fetch,
+};
+use mthp_vm::{accel::Accel, qemu::Qemu};
+
+use crate::{
+    boots::Setting,
+    event::{Event, Events},
+    guest,
+    project::Project,
+    request::BaseKernel,
+    stop::Stop,
+};
+
+/// A place to run experiments in.
+#[derive(Debug)]
+pub struct Lab {
+    project: Project,
+    cache: Cache,
+    qemu: Qemu,
+    stop: Stop,
+}
+
+/// A base kernel's source and the patches that belong to it.
+#[derive(Debug)]
+pub(crate) struct Base {
+    pub(crate) tree: PristineTree,
+    pub(crate) patches: Vec<PatchSeries>,
+}
+
+impl Lab {
+    /// Opens the cache and finds QEMU.
+    ///
+    /// # Errors
+    /// When the checkout, the cache or QEMU cannot be used.
+    pub fn open(cache: Option<&Path>, qemu: Option<&Path>, stop: Stop) -> Result<Self> {
+        Ok(Self { project: Project::here()?, cache: Cache::open(cache)?, qemu: Qemu::find(qemu)?, stop })
+    }
+
+    /// The checkout.
+    #[must_use]
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// The QEMU in use.
+    #[must_use]
+    pub fn qemu(&self) -> &Qemu {
+        &self.qemu
+    }
+
+    /// The wish to stop.
+    #[must_use]
+    pub fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// A setting for boots of a suite, with its own tests; the guest runner is built if need be.
+    ///
+    /// # Errors
+    /// When the suite or the guest runner is not to be had.
+    pub fn setting(&self, suite: &str, accel: Accel, folder: &Path) -> Result<Setting> {
+        let (suite, _) = self.project.suite(suite)?;
+        Ok(Setting {
+            qemu: self.qemu.clone(),
+            runner: guest::build(&self.project)?,
+            tests: suite.tests.clone(),
+            suite,
+            accel,
+            folder: folder.to_owned(),
+            misbehave: None,
+        })
+    }
+
+    /// Builds a kernel of `kernels/`, with more patches on top.
+    ///
+    /// # Errors
+    /// When it cannot be fetched, patched or built.
+    pub fn build_named(
+        &self,
+        name: &str,
+        patches: &[PatchSeries],
+        fragments: &[String],
+        label: &str,
+        events: &Events<'_>,
+    ) -> Result<BuiltKernel> {
+        let base = self.base(&BaseKernel::Named(name.to_owned()), label, events)?;
+        self.build(&base, patches, fragments, label, events)
+    }
+
+    /// Fetches a base kernel's source and reads its patches.
+    pub(crate) fn base(&self, base: &BaseKernel, label: &str, events: &Events<'_>) -> Result<Base> {
+        let (spec, patches) = match base {
+            BaseKernel::Named(name) => {
+                let manifest = self.project.kernel(name)?;
+                (manifest.source(), manifest.series()?)
+            }
+            BaseKernel::Tree { spec, dirty } => (SourceSpec::parse_tree(spec, *dirty)?, Vec::new()),
+        };
+        let tree = fetch(&self.cache, &spec, &translate(label, events), self.stop.builds())?;
+        Ok(Base { tree, patches })
+    }
+
+    /// Builds a base kernel with more patches on top.
+    pub(crate) fn build(
+        &self,
+        base: &Base,
+        patches: &[PatchSeries],
+        fragments: &[String],
+        label: &str,
+        events: &Events<'_>,
+    ) -> Result<BuiltKernel> {
+        let recipe = Recipe {
+            source: &base.tree,
+            patches: base.patches.iter().chain(patches).cloned().collect(),
+            fragments: self.project.fragments(fragments),
+        };
+        events(&Event::Began { label: label.to_owned(), what: "preparing".to_owned() });
+        let built = build(&self.cache, &recipe, &translate(label, events), self.stop.builds());
+        let what = match &built {
+            Ok(kernel) if kernel.from_cache => format!("built before ({})", base.tree.identity.version),
+            Ok(kernel) => format!("built {} in {} s", base.tree.identity.version, kernel.cost.wall_millis / 1000),
+            Err(_) => "failed".to_owned(),
+        };
+        events(&Event::Ended { label: label.to_owned(), what });
+        built
+    }
+}
+
+/// A build's events as an experiment's.
+fn translate<'a>(label: &'a str, events: &'a Events<'a>) -> impl Fn(BuildEvent) + Sync + 'a {
+    move |event| {
+        let what = match event {
+            BuildEvent::Downloading(what) => format!("downloading {what}"),
+            BuildEvent::Unpacking(what) => format!("unpacking {what}"),
+            BuildEvent::Hashing(what) => format!("hashing {what}"),
+            BuildEvent::WaitingForLock(what) => format!("waiting for another run: {what}"),
+            BuildEvent::Configuring => "configuring".to_owned(),
+            BuildEvent::Cloning => "cloning the built tree".to_owned(),
+            BuildEvent::Building { done, expected: Some(expected) } => {
+                format!("building, {done} of about {expected} steps")
+            }
+            BuildEvent::Building { done, expected: None } => format!("building, {done} steps"),
+            _ => return,
+        };
+        events(&Event::Now { label: label.to_owned(), what });
+    }
+}

@@ -1,0 +1,199 @@
+//! What a loader of many buffers leaves of the physical memory.
+//!
+//! The values depend on where free pages lie after boot, so they may differ between boots: facts, not contracts.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use mthp_record::result::{Polarity, Unit};
+
+use super::{Findings, Test};
+use crate::{
+    init, isolate::isolated,
+    mem::{self, Area, KIB, Kind, PAGE, PMD},
+    needs::Need,
+    proc, thp,
+};
+
+/// The one case.
+pub const TESTS: &[Test] = &[Test {
+    name: "fragmentation/shards",
+    needs: &[Need::Thp, Need::MemoryMib(768)],
+    randomised: false,
+    run: shards,
+}];
+
+/// What the ballast leaves for the shards.
+const LEFT_MIB: i64 = 192;
+/// What the shards leave to the system, on top of what the kernel keeps for itself.
+const SPARE_MIB: i64 = 24;
+const HUGE_ATTEMPTS: usize = 32;
+const SMALL_ATTEMPTS: usize = 128;
+const COUNTERS: [&str; 7] = [
+    "thp_fault_alloc",
+    "thp_fault_fallback",
+    "compact_stall",
+    "compact_success",
+    "compact_fail",
+    "pgmigrate_success",
+    "compact_isolated",
+];
+
+fn shards(findings: &mut Findings) -> Result<()> {
+    let facts = isolated(load)?;
+    for (name, value, unit) in facts.metrics {
+        findings.metric(&name, value, unit, Polarity::Neutral);
+    }
+    for (name, text) in facts.evidence {
+        findings.evidence(&name, text);
+    }
+    Ok(())
+}
+
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+struct Facts {
+    metrics: Vec<(String, i64, Unit)>,
+    evidence: Vec<(String, String)>,
+}
+
+fn load() -> Result<Facts> {
+    // The ballast shrinks the memory under test, so that a fixed amount of loading fills it on any guest.
+    let ballast_kib = available_kib()? - LEFT_MIB * 1024;
+    let ballast = usize::try_from(ballast_kib.max(0))? * KIB / PMD * PMD;
+    if ballast > 0 {
+        mem::map(Kind::Private, ballast)?.touch_every(PAGE);
+    }
+
+    let mut facts = Facts::default();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut held: Vec<Area> = Vec::new();
+    let mut loaded = 0_usize;
+    let budget = usize::try_from((available_kib()? - SPARE_MIB * 1024).max(0))? * KIB;
+    let mut in_use = 0;
+    while in_use < budget {
+        let len = (512 * KIB + random.below(1331 * KIB)).next_multiple_of(PAGE);
+        let shard = mem::map(Kind::Private, len)?;
+        shard.touch();
+        in_use += len;
+        loaded += 1;
+        held.push(shard);
+        // A loader converts one buffer in three and frees the original.
+        if loaded.is_multiple_of(3) {
+            let freed = held.swap_remove(random.below(held.len()));
+            in_use -= freed.range().len();
+            freed.unmap()?;
+        }
+    }
+    // Then half of what it loaded is let go.
+    for _ in 0..held.len() / 2 {
+        let index = random.below(held.len());
+        held.swap_remove(index).unmap()?;
+    }
+    facts.metric("shards-loaded", i64::try_from(loaded)?, Unit::Count);
+    facts.metric("shards-held", i64::try_from(held.len())?, Unit::Count);
+    state(&mut facts)?;
+    attempts(&mut facts)?;
+    Ok(facts)
+}
+
+/// The orders that are left.
+fn state(facts: &mut Facts) -> Result<()> {
+    let buddy = fs::read_to_string("/proc/buddyinfo").context("failed to read /proc/buddyinfo")?;
+    let blocks = proc::free_blocks(&buddy);
+    let free_from = |order: usize| -> i64 {
+        blocks.iter().enumerate().skip(order).map(|(order, count)| (count * 4) << order).sum()
+    };
+    facts.metric("free-kib", free_from(0), Unit::Kib);
+    facts.metric("free-order4-up-kib", free_from(4), Unit::Kib);
+    facts.metric("free-order9-up-kib", free_from(9), Unit::Kib);
+    facts.evidence.push(("buddyinfo".to_owned(), buddy));
+    let index = format!("{}/extfrag/extfrag_index", init::DEBUGFS);
+    if let Ok(text) = fs::read_to_string(&index) {
+        if let (Some(order4), Some(order9)) =
+            (proc::extfrag_thousandths(&text, 4), proc::extfrag_thousandths(&text, 9))
+        {
+            facts.metric("extfrag-order4", order4, Unit::Thousandths);
+            facts.metric("extfrag-order9", order9, Unit::Thousandths);
+        }
+        facts.evidence.push(("extfrag_index".to_owned(), text));
+    }
+    if let Ok(text) = fs::read_to_string("/proc/pagetypeinfo") {
+        facts.evidence.push(("pagetypeinfo".to_owned(), text));
+    }
+    Ok(())
+}
+
+/// How many large allocations still succeed: THP without and with compaction, then 64 KiB.
+fn attempts(facts: &mut Facts) -> Result<()> {
+    let before = COUNTERS.map(|name| proc::vmstat(name).unwrap_or(0));
+    for (name, defrag) in [("order9", "never"), ("order9-compacted", "always")] {
+        thp::set("defrag", defrag)?;
+        let start = proc::vmstat("thp_fault_alloc")?;
+        let area = aligned(HUGE_ATTEMPTS * PMD)?;
+        area.touch_every(PMD);
+        let got = proc::vmstat("thp_fault_alloc")? - start;
+        facts.metric(&format!("{name}-tried"), i64::try_from(HUGE_ATTEMPTS)?, Unit::Count);
+        facts.metric(&format!("{name}-succeeded"), got, Unit::Count);
+        area.unmap()?;
+    }
+    let stats = thp::size_dir(64).join("stats/anon_fault_alloc");
+    if stats.exists() {
+        thp::set(thp::size_dir(2048).join("enabled"), "never")?;
+        thp::set(thp::size_dir(64).join("enabled"), "always")?;
+        thp::set("defrag", "never")?;
+        let start = proc::number(&stats)?;
+        let area = aligned(SMALL_ATTEMPTS * 64 * KIB)?;
+        area.touch_every(64 * KIB);
+        facts.metric("order4-tried", i64::try_from(SMALL_ATTEMPTS)?, Unit::Count);
+        facts.metric("order4-succeeded", proc::number(&stats)? - start, Unit::Count);
+        area.unmap()?;
+    }
+    for (name, before) in COUNTERS.into_iter().zip(before) {
+        facts.metric(&name.replace('_', "-"), proc::vmstat(name)? - before, Unit::Count);
+    }
+    Ok(())
+}
+
+/// An area at a PMD boundary, on kernels that do not align as well.
+fn aligned(len: usize) -> Result<Area> {
+    mem::pin_gap(0)?;
+    mem::map(Kind::Private, len)
+}
+
+fn available_kib() -> Result<i64> {
+    proc::kib("/proc/meminfo", "MemAvailable:")
+}
+
+impl Facts {
+    fn metric(&mut self, name: &str, value: i64, unit: Unit) {
+        self.metrics.push((name.to_owned(), value, unit));
+    }
+}
+
+/// xorshift: the same buffers in every boot.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap_or(0) % limit.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sequence_is_fixed_and_bounded() {
+        let draw = || {
+            let mut random = Random(0x9e37_79b9_7f4a_7c15);
+            (0..50).map(|_| random.below(7)).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(), draw());
+        assert!(draw().iter().all(|value| *value < 7));
+        assert_eq!(Random(1).below(0), 0);
+    }
+}

@@ -1,0 +1,128 @@
+//! `cargo xtask bench`: what the suite itself costs. Ratios and CPU time; the wall's clock for orientation.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, ExitCode, Stdio},
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use comfy_table::{Cell, Table, presets};
+use mthp_kernel::PatchSeries;
+use mthp_lab::{Event, Lab, Project};
+
+use crate::{
+    cli::Bench,
+    setup,
+    ui::{self, Progress},
+};
+
+const KERNEL: &str = "stock-6.12";
+const SUITE: &str = "alignment";
+/// The shipped patch whose new comment is made a different one each time, so that no cache knows it.
+const TEMPLATE: (&str, &str) = ("comment-only.patch", "Larger anonymous mappings start at");
+
+/// Measures and prints.
+///
+/// # Errors
+/// When something it measures fails.
+pub fn run(options: &Bench) -> Result<ExitCode> {
+    let source = Project::here()?.kernel(KERNEL)?.source();
+    setup::ensure(&setup::needs(&[source], options.common.qemu.as_deref()), options.common.setup)?;
+    let lab = super::lab(&options.common)?;
+    let progress = Progress::new();
+    let events = |event: &Event| progress.on(event);
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(["what", "measured", "bound", "ratio"]);
+
+    let cold_cache = tempfile::tempdir().context("failed to make a folder for a cold cache")?;
+    let cold;
+    let measured = if options.cold {
+        cold = Lab::open(Some(cold_cache.path()), options.common.qemu.as_deref(), lab.stop().clone())?;
+        &cold
+    } else {
+        &lab
+    };
+    let (suite, _) = lab.project().suite(SUITE)?;
+    let base = measured.build_named(KERNEL, &[], &suite.fragments, "base kernel", &events)?;
+    let patch = unique_patch(&lab, cold_cache.path())?;
+    let patched = measured.build_named(
+        KERNEL,
+        &[PatchSeries::read(&patch, false)?],
+        &suite.fragments,
+        "patched kernel",
+        &events,
+    )?;
+    let root = patched.cost.root_cpu_millis;
+    row(&mut table, "base build, CPU s", seconds(root), "≤ 300", share(root, 300_000));
+    row(
+        &mut table,
+        "one-file patch build, CPU s",
+        seconds(patched.cost.cpu_millis),
+        "≤ 5 % of base",
+        share(patched.cost.cpu_millis, root),
+    );
+    drop(base);
+
+    let patch = unique_patch(&lab, cold_cache.path())?;
+    let first = command(options, &patch)?;
+    row(&mut table, "new patch, command to verdict, s", seconds(first), "≤ 30", share(first, 30_000));
+    let again = command(options, &patch)?;
+    row(&mut table, "the same again, s", seconds(again), "≤ 15", share(again, 15_000));
+    ui::answer(&table.to_string());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs `test-kernel` as a user would and gives its time in milliseconds.
+fn command(options: &Bench, patch: &Path) -> Result<u64> {
+    let this = std::env::current_exe().context("failed to find this program")?;
+    let mut command = Command::new(this);
+    command.args(["test-kernel", "--expect", "unchanged", "--patch"]).arg(patch);
+    if let Some(folder) = &options.common.cache_dir {
+        command.arg("--cache-dir").arg(folder);
+    }
+    if let Some(qemu) = &options.common.qemu {
+        command.arg("--qemu").arg(qemu);
+    }
+    let started = Instant::now();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("failed to start {command:?}"))?;
+    if !output.status.success() {
+        bail!(
+            "failed to measure: {command:?} ended with {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+fn unique_patch(lab: &Lab, folder: &Path) -> Result<std::path::PathBuf> {
+    let (name, words) = TEMPLATE;
+    let template = lab.project().patch(name);
+    let text =
+        fs::read_to_string(&template).with_context(|| format!("failed to read {}", template.display()))?;
+    ensure!(text.contains(words), "failed to make a new patch of {}: it does not say '{words}'", template.display());
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_nanos();
+    let path = folder.join(format!("bench-{now}.patch"));
+    fs::write(&path, text.replace(words, &format!("Bench {now}: they start at")))
+        .with_context(|| format!("failed to write {}", path.display()))?;
+    Ok(path)
+}
+
+fn row(table: &mut Table, what: &str, measured: String, bound: &str, ratio: String) {
+    table.add_row([what, &measured, bound, &ratio].map(Cell::new));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn seconds(millis: u64) -> String {
+    format!("{:.1}", millis as f64 / 1000.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { "–".to_owned() } else { format!("{:.1} %", part as f64 * 100.0 / whole as f64) }
+}

@@ -1,0 +1,105 @@
+//! `cargo xtask ci`: what must be green, in the order in which it fails fastest.
+
+use std::{
+    process::{Command, ExitCode},
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail};
+use mthp_lab::Project;
+
+use crate::{
+    cli::{Ci, Common},
+    setup, ui,
+};
+
+/// The kernels that the tests build.
+const KERNELS: &[&str] = &["stock-6.12", "stock-6.1"];
+
+/// Each is (what it shows, its arguments).
+type Step = (&'static str, &'static [&'static str]);
+
+const CHECKS: &[Step] = &[
+    ("format", &["fmt", "--all", "--check"]),
+    ("lints", &["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"]),
+];
+
+const STORIES: &[Step] = &[
+    ("the demonstration improves", &["xtask", "test-kernel", "--expect", "improved"]),
+    (
+        "the fix reverted on stock regresses",
+        &["xtask", "test-kernel", "--patch", "kernels/patches/k1-align-any-length.patch", "--expect", "regressed"],
+    ),
+    (
+        "a comment changes nothing",
+        &["xtask", "test-kernel", "--patch", "kernels/patches/comment-only.patch", "--expect", "unchanged"],
+    ),
+];
+
+const LONG_STORIES: &[Step] = &[
+    (
+        "linux-source-6.1 works",
+        &[
+            "xtask",
+            "test-kernel",
+            "--kernel",
+            "stock-6.1",
+            "--patch",
+            "kernels/patches/comment-only-6.1.patch",
+            "--expect",
+            "unchanged",
+        ],
+    ),
+    (
+        "200 boots in a row, all equal",
+        &[
+            "xtask",
+            "test-kernel",
+            "--patch",
+            "kernels/patches/comment-only.patch",
+            "--boots",
+            "64",
+            "--expect",
+            "unchanged",
+        ],
+    ),
+];
+
+const TESTS: Step = ("tests", &["test", "--workspace", "--locked", "--no-fail-fast"]);
+
+/// Runs all of it.
+///
+/// # Errors
+/// At the first step that is not green, and says which command it was.
+pub fn run(options: &Ci) -> Result<ExitCode> {
+    let project = Project::here()?;
+    let mut sources = Vec::new();
+    for name in KERNELS {
+        sources.push(project.kernel(name)?.source());
+    }
+    setup::ensure(&setup::needs(&sources, options.common.qemu.as_deref()), options.common.setup)?;
+    let long: &[Step] = if options.full { LONG_STORIES } else { &[] };
+    for &step in CHECKS.iter().chain(STORIES).chain(long).chain([&TESTS]) {
+        cargo(&project, &options.common, step)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cargo(project: &Project, common: &Common, (what, arguments): Step) -> Result<()> {
+    ui::say(&format!("ci: {what}: cargo {}", arguments.join(" ")));
+    let started = Instant::now();
+    let mut command = Command::new("cargo");
+    command.args(arguments).current_dir(project.root());
+    if let Some(folder) = &common.cache_dir {
+        command.env("MTHP_CACHE_DIR", folder);
+    }
+    if let Some(qemu) = &common.qemu {
+        command.env("MTHP_QEMU", qemu);
+    }
+    let status = command.status().with_context(|| format!("failed to start {command:?}"))?;
+    if !status.success() {
+        bail!("failed at '{what}': cargo {} ended with {status}", arguments.join(" "));
+    }
+    ui::say(&format!("ci: {what}: passed in {} s", started.elapsed().as_secs()));
+    Ok(())
+}

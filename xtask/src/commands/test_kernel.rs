@@ -1,0 +1,86 @@
+//! `cargo xtask test-kernel`: from a patch to a verdict.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use mthp_judge::{
+    exit,
+    terminal::{self, Style},
+};
+use mthp_kernel::{SourceSpec, toolchain::Needs};
+use mthp_lab::{BaseKernel, Lab, Project, Request, experiment};
+
+use crate::{
+    cli::{Format, TestKernel},
+    setup,
+    ui::{self, Progress},
+};
+
+/// The base kernel of a patch, where the user names none.
+const DEFAULT_KERNEL: &str = "stock-6.12";
+/// The demonstration: the placement of 6.8 to 6.11, and the patch that limits it to PMD-sized lengths.
+const DEMONSTRATION: (&str, &str) = ("demo-base", "fix-pmd-sized.patch");
+/// The terminal's width where it does not tell.
+const WIDTH: u16 = 100;
+
+/// Builds, boots, compares, and prints the verdict.
+///
+/// # Errors
+/// When there is no verdict: what the user gave cannot be used, or the machinery failed.
+pub fn run(options: &TestKernel) -> Result<ExitCode> {
+    setup::ensure(&needs(options)?, options.common.setup)?;
+    let lab = super::lab(&options.common)?;
+    let progress = Progress::new();
+    let finished = experiment::run(&lab, &request(options, &lab), &|event| progress.on(event))?;
+    let report = &finished.report;
+    match options.format {
+        Format::Json => ui::answer(&serde_json::to_string_pretty(report)?),
+        Format::Text => {
+            let place = finished.folder.path().display().to_string();
+            ui::answer(&terminal::render(report, &Style { width: width(), color: ui::colour(), report: place }));
+        }
+    }
+    Ok(ExitCode::from(exit::code(report.verdict, options.expect)))
+}
+
+fn needs(options: &TestKernel) -> Result<Needs> {
+    let source = match &options.tree {
+        Some(tree) => SourceSpec::parse_tree(tree, options.dirty)?,
+        None => Project::here()?.kernel(kernel_name(options))?.source(),
+    };
+    Ok(setup::needs(&[source], options.common.qemu.as_deref()))
+}
+
+fn kernel_name(options: &TestKernel) -> &str {
+    match &options.kernel {
+        Some(name) => name,
+        None if options.patch.is_empty() => DEMONSTRATION.0,
+        None => DEFAULT_KERNEL,
+    }
+}
+
+fn request(options: &TestKernel, lab: &Lab) -> Request {
+    let base = match &options.tree {
+        Some(tree) => BaseKernel::Tree { spec: tree.clone(), dirty: options.dirty },
+        None => BaseKernel::Named(kernel_name(options).to_owned()),
+    };
+    let patches = if options.patch.is_empty() {
+        vec![lab.project().patch(DEMONSTRATION.1)]
+    } else {
+        options.patch.clone()
+    };
+    Request {
+        base,
+        patches,
+        revert: options.revert,
+        suite: options.suite.clone(),
+        tests: options.test.clone(),
+        boots: options.boots,
+        accel: options.accel,
+        folder: options.report.clone(),
+    }
+}
+
+fn width() -> u16 {
+    console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| columns.max(80))
+}

@@ -1,0 +1,91 @@
+//! What users type, error paths included. Nothing here boots a kernel.
+
+use std::{
+    fs,
+    process::{Command, Output},
+};
+
+fn xtask(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(arguments).env("NO_COLOR", "1").env_remove("MTHP_QEMU").current_dir(root());
+    command.output().unwrap()
+}
+
+fn root() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The command must end with `code` and say each of `words`.
+fn fails(arguments: &[&str], code: i32, words: &[&str]) {
+    let output = xtask(arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{arguments:?} does not say {word:?}: {said}");
+    }
+    assert!(!said.contains('\x1b'), "no colour without a terminal: {said}");
+}
+
+#[test]
+fn help_documents_the_exit_codes() {
+    for arguments in [&["--help"][..], &["test-kernel", "--help"]] {
+        let output = xtask(arguments);
+        assert!(output.status.success());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        for word in ["0 unchanged or improved", "1 regressed or mixed", "3 inconclusive", "69", "70"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_flag_is_a_usage_error() {
+    fails(&["test-kernel", "--pach", "x"], 2, &["--pach"]);
+    fails(&["test-kernel", "--expect", "good"], 2, &["good", "improved"]);
+    fails(&["test-kernel", "--revert"], 2, &["--patch"]);
+    fails(&["test-kernel", "--accel", "hvf"], 2, &["hvf", "tcg"]);
+}
+
+#[test]
+fn an_unknown_kernel_or_suite_lists_those_there_are() {
+    fails(&["test-kernel", "--kernel", "nope", "--patch", "x"], 2, &["nope", "stock-6.12"]);
+    fails(&["test-kernel", "--suite", "nope"], 2, &["nope", "alignment"]);
+}
+
+#[test]
+fn a_patch_that_is_none_is_refused_before_anything_is_built() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("notes.txt");
+    fs::write(&path, "remember the milk\n").unwrap();
+    let path = path.to_str().unwrap();
+    fails(&["test-kernel", "--patch", path], 2, &["notes.txt"]);
+    fails(&["test-kernel", "--patch", "/nonexistent.patch"], 2, &["/nonexistent.patch"]);
+}
+
+#[test]
+fn a_patch_that_reaches_outside_the_tree_is_refused() {
+    fails(&["test-kernel", "--patch", "kernels/patches/broken/outside.patch"], 2, &["outside"]);
+}
+
+#[test]
+fn a_missing_qemu_is_named() {
+    fails(&["test-kernel", "--qemu", "/nonexistent/qemu"], 69, &["/nonexistent/qemu"]);
+}
+
+#[test]
+fn the_schema_is_valid_and_refuses_what_is_no_report() {
+    let output = xtask(&["schema"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    assert!(!validator.is_valid(&serde_json::json!({"verdict": "improved"})));
+    let suite = mthp_judge::report::SuiteRecord { name: "s".to_owned(), sha256: String::new() };
+    let report = mthp_judge::report::Report::unfinished("0", "2026-01-01T00:00:00Z", suite);
+    let report = serde_json::to_value(report).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
