@@ -6,7 +6,7 @@ use std::{
     os::fd::{AsRawFd, BorrowedFd},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use nix::{
     libc,
     sys::{
@@ -23,6 +23,9 @@ pub const MIB: usize = 1 << 20;
 pub const PAGE: usize = 4 * KIB;
 /// The size of a huge page at the PMD level.
 pub const PMD: usize = 2 * MIB;
+
+/// No test maps less than this; a smaller hole is never taken.
+const PROBE: usize = MIB + 512 * KIB;
 
 /// Since Linux 6.1; not in every libc.
 const MADV_COLLAPSE: i32 = 25;
@@ -52,8 +55,19 @@ impl Area {
 
     /// Writes one byte every `step` bytes.
     pub fn touch_every(&self, step: usize) {
-        let mut address = self.start;
-        let end = self.start + self.len;
+        self.write(self.range(), step);
+    }
+
+    /// Writes one byte to each page of the part `[offset, offset + len)` that lies in it.
+    pub fn touch_part(&self, offset: usize, len: usize) {
+        let whole = self.range();
+        let start = (whole.start + offset).min(whole.end);
+        self.write(start..(start + len).min(whole.end), PAGE);
+    }
+
+    fn write(&self, part: Range<usize>, step: usize) {
+        let mut address = part.start;
+        let end = part.end;
         while address < end {
             // SAFETY: the address is inside this mapping, which is writable while `self` lives; nothing
             // else in the process refers to its bytes.
@@ -172,20 +186,21 @@ impl Reserved {
 /// # Errors
 /// When the kernel does not place a map of less than a PMD directly below the last one.
 pub fn pin_gap(phase: usize) -> Result<usize> {
-    // Maps shorter than a PMD are never aligned, by any kernel.
-    let top = Reserved::anywhere(MIB)?.start();
-    let end = (top - phase) / PMD * PMD + phase;
-    if end < top {
-        Reserved::exactly(end..top)?;
+    // Maps shorter than a PMD are never aligned, by any kernel. Each turn also fills the highest hole that an
+    // earlier map left, if the gap is not there yet.
+    for _ in 0..8 {
+        let top = Reserved::anywhere(PROBE)?.start();
+        let end = (top - phase) / PMD * PMD + phase;
+        if end < top && Reserved::exactly(end..top).is_err() {
+            continue;
+        }
+        let probe = Reserved::anywhere(PROBE)?;
+        probe.punch(0, probe.len)?;
+        if probe.start + probe.len == end {
+            return Ok(end);
+        }
     }
-    let probe = Reserved::anywhere(MIB + 512 * KIB)?;
-    ensure!(
-        probe.start + probe.len == end,
-        "the free gap ends at {:x}, not at {end:x}",
-        probe.start + probe.len
-    );
-    probe.punch(0, probe.len)?;
-    Ok(end)
+    bail!("the free gap's end cannot be brought to {phase:#x} bytes past a PMD boundary")
 }
 
 /// Makes every page of the process present and writable, so that a measured region meets no fault but its own.
@@ -239,8 +254,7 @@ fn unmap(start: usize, len: usize) -> Result<()> {
 fn mmap(hint: usize, len: usize, protection: i32, flags: i32, file: i32) -> io::Result<usize> {
     // SAFETY: without MAP_FIXED no mapping is replaced; the one caller that passes MAP_FIXED replaces a part
     // of its own reserved addresses, to which nothing refers.
-    let start = unsafe {
-        libc::mmap(std::ptr::with_exposed_provenance_mut(hint), len, protection, flags, file, 0)
-    };
+    let start =
+        unsafe { libc::mmap(std::ptr::with_exposed_provenance_mut(hint), len, protection, flags, file, 0) };
     if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(start.expose_provenance()) }
 }

@@ -4,6 +4,9 @@ use std::{fs, path::Path};
 
 use crate::{proc, thp};
 
+/// The number of pages in the hugetlb pool.
+pub const HUGETLB_POOL: &str = "/proc/sys/vm/nr_hugepages";
+
 /// One thing a test needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -15,6 +18,8 @@ pub enum Need {
     FileSystem(&'static str),
     /// The mTHP size in KiB.
     MthpKib(u64),
+    /// A pool of huge pages (hugetlb), of the default size.
+    HugetlbPool,
 }
 
 impl Need {
@@ -38,6 +43,8 @@ impl Need {
             }
             Self::MthpKib(kib) => (!thp::size_dir(kib).join("stats").is_dir())
                 .then(|| format!("the kernel has no mTHP of {kib} KiB with statistics")),
+            Self::HugetlbPool => (!Path::new(HUGETLB_POOL).exists())
+                .then(|| "the kernel has no hugetlb pool, which takes memory without filling it".to_owned()),
         }
     }
 }

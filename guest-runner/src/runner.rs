@@ -55,9 +55,10 @@ pub fn as_test(name: &str) -> ExitCode {
     let mut findings = Findings::default();
     let result = match (test.run)(&mut findings) {
         Ok(()) => findings.into_result(name),
-        Err(error) => {
-            TestResult { evidence: findings.evidence, ..empty(name, Outcome::Error { message: format!("{error:#}") }) }
-        }
+        Err(error) => TestResult {
+            evidence: findings.evidence,
+            ..empty(name, Outcome::Error { message: format!("{error:#}") })
+        },
     };
     let sent = serde_json::to_vec(&result)
         .map_err(std::io::Error::from)

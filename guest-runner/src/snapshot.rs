@@ -90,7 +90,8 @@ fn add(files: &mut BTreeMap<String, String>, path: &Path) {
 /// The text, or its beginning and a word that something is missing.
 pub fn cut(mut text: String, limit: usize) -> String {
     if text.len() > limit {
-        text.truncate(text.floor_char_boundary(limit));
+        let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
         text.push_str("\n[cut]\n");
     }
     text

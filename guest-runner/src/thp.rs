@@ -11,11 +11,14 @@ use anyhow::{Context, Result};
 use crate::{
     init::wait_for,
     mem::{self, Kind, MIB},
+    needs::HUGETLB_POOL,
     proc,
 };
 
 /// Where the settings live.
 pub const ROOT: &str = "/sys/kernel/mm/transparent_hugepage";
+/// What the kernel keeps free; it raises it when khugepaged starts.
+pub const MIN_FREE: &str = "/proc/sys/vm/min_free_kbytes";
 /// khugepaged looks again after 49 days.
 const ASLEEP: &str = "4294967295";
 /// khugepaged answers within milliseconds; this is for a host with no time.
@@ -89,9 +92,15 @@ impl Calm {
         let scans = proc::number(full_scans())?;
         let mut calm = Self(settings, false);
         calm.restore()?;
+        // What the fragmentation test turns on the way.
+        for path in [HUGETLB_POOL, MIN_FREE] {
+            if let Ok(value) = fs::read_to_string(path) {
+                calm.0.push((path.into(), value.trim().to_owned()));
+            }
+        }
         // khugepaged scans at once when its list of processes stops being empty. With this process on the list
         // it sleeps through every test.
-        show_to_khugepaged()?;
+        show_to_khugepaged(&mem::map(Kind::Private, 4 * MIB)?);
         wait_for(KHUGEPAGED_LIMIT, || (proc::number(full_scans()).ok()? > scans).then_some(()))
             .context("khugepaged did not do its first scan")?;
         // From now on a new sleep time is followed by one more scan.
@@ -107,7 +116,8 @@ impl Calm {
         let scans = proc::number(full_scans()).unwrap_or(0);
         let mut woken = false;
         for (path, value) in &self.0 {
-            let now = fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+            let now =
+                fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
             if chosen(&now) != value {
                 fs::write(path, value)
                     .with_context(|| format!("failed to write {value:?} to {}", path.display()))?;
@@ -122,13 +132,9 @@ impl Calm {
     }
 }
 
-/// Puts this process on khugepaged's list, which a first huge fault does.
-///
-/// # Errors
-/// The kernel's.
-pub fn show_to_khugepaged() -> Result<()> {
-    mem::map(Kind::Private, 4 * MIB)?.touch_every(4 * MIB);
-    Ok(())
+/// Puts this process on khugepaged's list, which a first huge fault does: here in `area`, of 4 MiB.
+pub fn show_to_khugepaged(area: &mem::Area) {
+    area.touch_every(4 * MIB);
 }
 
 /// The file that counts khugepaged's walks through its list.

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    path::PathBuf,
     sync::{Mutex, OnceLock, PoisonError},
 };
 

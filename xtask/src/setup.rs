@@ -1,9 +1,9 @@
 //! What must be on the machine: lists all that is missing at once, and installs it if asked.
 
-use std::{path::Path, process::Command};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use mthp_kernel::{SourceSpec, toolchain};
+use mthp_kernel::toolchain;
 
 use crate::ui;
 
@@ -29,21 +29,6 @@ pub fn ensure(needs: &toolchain::Needs, install: bool) -> Result<()> {
         bail!("{}", toolchain::advice(&still));
     }
     Ok(())
-}
-
-/// What building and booting kernels of these sources needs.
-#[must_use]
-pub fn needs(sources: &[SourceSpec], qemu: Option<&Path>) -> toolchain::Needs {
-    let mut needs =
-        toolchain::Needs { build: true, boot: true, qemu: qemu.map(Path::to_owned), ..Default::default() };
-    for source in sources {
-        match source {
-            SourceSpec::Debian { package } => needs.debian_sources.push(package.clone()),
-            SourceSpec::Tarball { .. } => needs.download = true,
-            SourceSpec::Git { .. } | SourceSpec::Tree { .. } => needs.git = true,
-        }
-    }
-    needs
 }
 
 fn apt(arguments: &[&str], packages: &[&str]) -> Result<()> {

@@ -221,7 +221,13 @@ pub fn json_schema() -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
+    use mthp_record::{
+        boot::{BootOutcome, Phase},
+        result::Outcome,
+    };
+
     use super::*;
+    use crate::sample;
 
     fn unfinished() -> Report {
         let suite = SuiteRecord { name: "alignment".to_owned(), sha256: "00".to_owned() };
@@ -250,6 +256,28 @@ mod tests {
         assert_eq!(serde_json::from_value::<Report>(json.clone()).unwrap(), report);
         json["surprise"] = true.into();
         assert!(serde_json::from_value::<Report>(json).is_err());
+    }
+
+    #[test]
+    fn reports_follow_the_schema() {
+        let schema = jsonschema::validator_for(&json_schema()).unwrap();
+        let mut flaky = sample::demonstration();
+        flaky[0].tests[0].metrics[0].value += 1;
+        flaky[0].tests[1].checks[0].passed = false;
+        flaky[1].tests[2].outcome = Outcome::TimedOut { after_secs: 60 };
+        let mut failed = sample::demonstration();
+        failed[1].outcome = BootOutcome::SilentHang { phase: Phase::Test("t".to_owned()), after_secs: 60 };
+        for boots in [sample::demonstration(), flaky, failed, Vec::new()] {
+            let report = sample::report(&boots, &sample::gates());
+            let json = serde_json::to_value(&report).unwrap();
+            let problems: Vec<_> = schema.iter_errors(&json).map(|error| error.to_string()).collect();
+            assert_eq!(problems, Vec::<String>::new());
+            assert_eq!(serde_json::from_value::<Report>(json).unwrap(), report);
+        }
+        let mut json = serde_json::to_value(unfinished()).unwrap();
+        assert!(schema.is_valid(&json));
+        json["verdict"] = "fine".into();
+        assert!(!schema.is_valid(&json));
     }
 
     #[test]

@@ -113,16 +113,36 @@ pub(crate) fn tally(comparison: &Comparison) -> String {
         (tests(&|verdict| *verdict == TestVerdict::Recovered), "test", "no longer crashing"),
         (tests(&TestVerdict::is_inconclusive), "test", "inconclusive"),
     ];
-    let mut said: Vec<String> = parts
+    let said: Vec<String> = parts
         .iter()
         .filter(|(n, _, _)| *n > 0)
         .map(|(n, noun, what)| format!("{} {what}", count(*n, noun)))
         .collect();
     if said.is_empty() {
-        said.push("no check and no declared cost differs".to_owned());
+        let all = count(comparison.tests.len(), "test");
+        return format!("no check and no declared cost differs in {all}");
     }
     let touched = tests(&|verdict| verdict.is_harm() || verdict.is_gain() || verdict.is_inconclusive());
     format!("{} in {touched} of {}", said.join(", "), count(comparison.tests.len(), "test"))
+}
+
+/// The text in lines of at most `width` columns where its words allow, all but the first indented. Runs of
+/// spaces stay as they are.
+pub(crate) fn wrap(text: &str, width: u16, indent: usize) -> String {
+    let width = usize::from(width);
+    let body = text.trim_start_matches(' ');
+    let mut lines = Vec::new();
+    let mut line = " ".repeat(text.len() - body.len());
+    for (at, word) in body.split(' ').enumerate() {
+        if at > 0 && line.chars().count() + 1 + word.chars().count() > width && !line.trim().is_empty() {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+        } else if at > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.join("\n")
 }
 
 /// A metric's values on one side.
@@ -180,6 +200,13 @@ mod tests {
     fn nothing_a_guest_says_reaches_the_terminal_raw() {
         assert_eq!(clean("a\x1b[2J\u{202e}b\nc\x07"), "a\u{fffd}[2J\u{fffd}b c\u{fffd}");
         assert_eq!(clean(&"x".repeat(1000)).chars().count(), MAX_SHOWN + 1);
+    }
+
+    #[test]
+    fn long_lines_are_wrapped_between_words() {
+        assert_eq!(wrap("base  one two three", 10, 6), "base  one\n      two\n      three");
+        assert_eq!(wrap("short", 10, 6), "short");
+        assert_eq!(wrap("averyverylongword and", 10, 2), "averyverylongword\n  and");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    compare::{Comparison, KERNEL_TEST, SideOutcome, TestComparison},
+    compare::{Comparison, KERNEL_TEST, SideOutcome, TestComparison, TestVerdict},
     suite::MIN_BOOTS,
     text,
 };
@@ -216,8 +216,12 @@ fn from_tests(comparison: &Comparison) -> Judgement {
         (false, false, false) => Verdict::Unchanged,
     };
     let mut reasons = vec![text::tally(comparison)];
+    let changed = tests.iter().filter(|test| test.verdict == TestVerdict::Changed).count();
+    if changed > 0 {
+        reasons.push(format!("{} changed in facts that do not decide", text::count(changed, "test")));
+    }
     for test in tests {
-        if let crate::compare::TestVerdict::Inconclusive { reason } = &test.verdict {
+        if let TestVerdict::Inconclusive { reason } = &test.verdict {
             reasons.push(format!("{}: {reason}", test.name));
         }
     }

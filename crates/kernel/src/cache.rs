@@ -31,10 +31,13 @@ pub enum Kind {
     Root,
     /// Built kernels.
     Kernel,
+    /// Where builds take place. An entry here is never complete: it belongs to who holds its lock.
+    Work,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Download, Self::Repository, Self::Tree, Self::Root, Self::Kernel];
+    const ALL: [Self; 6] =
+        [Self::Download, Self::Repository, Self::Tree, Self::Root, Self::Kernel, Self::Work];
 
     fn folder(self) -> &'static str {
         match self {
@@ -43,6 +46,7 @@ impl Kind {
             Self::Tree => "trees",
             Self::Root => "roots",
             Self::Kernel => "kernels",
+            Self::Work => "work",
         }
     }
 }
@@ -78,7 +82,8 @@ impl Cache {
     /// # Errors
     /// When no place for it is known or it cannot be made.
     pub fn open(path: Option<&Path>) -> Result<Self> {
-        let root = locate(path, |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))?;
+        let root =
+            locate(path, |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))?;
         for folder in Kind::ALL.map(Kind::folder).into_iter().chain(["locks", "logs", "trash"]) {
             let folder = root.join(folder);
             fs::create_dir_all(&folder).map_err(|error| writing(error, &folder))?;
@@ -87,7 +92,8 @@ impl Cache {
         // Backup tools leave a folder with this file out: https://bford.info/cachedir/
         let tag = root.join("CACHEDIR.TAG");
         if !tag.exists() {
-            fs::write(&tag, "Signature: 8a477f597d28d172789f06886806bc55\n").map_err(|error| writing(error, &tag))?;
+            fs::write(&tag, "Signature: 8a477f597d28d172789f06886806bc55\n")
+                .map_err(|error| writing(error, &tag))?;
         }
         let cache = Self { root };
         cache.sweep();
@@ -123,7 +129,14 @@ impl Cache {
     ///
     /// # Errors
     /// When the lock's file cannot be made or locked, or the stop flag is raised ([`Interrupted`]).
-    pub fn lock(&self, kind: Kind, key: &str, what: &str, events: &Events<'_>, stop: &AtomicBool) -> Result<Lock> {
+    pub fn lock(
+        &self,
+        kind: Kind,
+        key: &str,
+        what: &str,
+        events: &Events<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Lock> {
         let (file, path) = self.lock_file(kind, key)?;
         let mut told = false;
         loop {
@@ -171,7 +184,7 @@ impl Cache {
         // Whoever left it is dead: its lock is ours.
         self.discard(&partial)?;
         let path = self.entry(kind, key);
-        let made = make(&partial).and_then(|()| publish(&partial, &path));
+        let made = make(&partial).and_then(|()| publish(kind, &partial, &path));
         if let Err(error) = made {
             // The error at hand matters more than one of cleaning up; the next run cleans up too.
             let _ = self.discard(&partial);
@@ -205,8 +218,12 @@ impl Cache {
     fn lock_file(&self, kind: Kind, key: &str) -> Result<(File, PathBuf)> {
         // Lock files stay: deleting one while another run opens it would give two runs "the" lock.
         let path = self.root.join("locks").join(format!("{}-{key}", kind.folder()));
-        let file =
-            OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(|error| writing(error, &path))?;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|error| writing(error, &path))?;
         Ok((file, path))
     }
 
@@ -214,7 +231,9 @@ impl Cache {
     fn sweep(&self) {
         for kind in Kind::ALL {
             for name in names(&self.root.join(kind.folder())) {
-                let Some(key) = name.strip_prefix(PARTIAL) else { continue };
+                let Some(key) = name.strip_prefix(PARTIAL).or((kind == Kind::Work).then_some(&name)) else {
+                    continue;
+                };
                 if let Ok((file, _)) = self.lock_file(kind, key)
                     && file.try_lock().is_ok()
                 {
@@ -246,18 +265,24 @@ fn remove(path: &Path) {
 }
 
 /// Makes a finished partial entry the entry: its contents reach the disk first, then its name.
-fn publish(partial: &Path, path: &Path) -> Result<()> {
-    let file = File::open(partial).with_context(|| format!("failed to open {}", partial.display()))?;
-    if partial.is_dir() {
-        // One call for a tree of 86,000 files.
-        nix::unistd::syncfs(&file).map_err(|errno| writing(errno.into(), partial))?;
+fn publish(kind: Kind, partial: &Path, path: &Path) -> Result<()> {
+    let sync = |path: &Path| -> Result<()> {
+        let file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
+        file.sync_all().map_err(|error| writing(error, path))
+    };
+    if matches!(kind, Kind::Kernel | Kind::Download) || !partial.is_dir() {
+        // A few files, one by one: syncfs would wait for the build's objects too, which nobody keeps.
+        for name in names(partial) {
+            sync(&partial.join(name))?;
+        }
+        sync(partial)?;
     } else {
-        file.sync_all().map_err(|error| writing(error, partial))?;
+        let folder = File::open(partial).with_context(|| format!("failed to open {}", partial.display()))?;
+        nix::unistd::syncfs(&folder).map_err(|errno| writing(errno.into(), partial))?;
     }
     fs::rename(partial, path).map_err(|error| writing(error, path))?;
     if let Some(parent) = path.parent() {
-        let parent = File::open(parent).with_context(|| format!("failed to open {}", parent.display()))?;
-        parent.sync_all().context("failed to write a folder to disk")?;
+        sync(parent)?;
     }
     Ok(())
 }

@@ -38,8 +38,9 @@ impl Fragment {
     pub fn read(paths: &[PathBuf]) -> Result<Self> {
         let mut all = Self::default();
         for path in paths {
-            let text = fs::read_to_string(path)
-                .map_err(|error| bad_input(format!("failed to read the fragment {}: {error}", path.display())))?;
+            let text = fs::read_to_string(path).map_err(|error| {
+                bad_input(format!("failed to read the fragment {}: {error}", path.display()))
+            })?;
             all.symbols.extend(Self::parse(&path.display().to_string(), &text)?.symbols);
         }
         Ok(all)
@@ -80,7 +81,8 @@ impl Fragment {
             if !comment.is_empty() && !comment.starts_with('#') {
                 return Err(bad("something follows the value"));
             }
-            let mut words = comment.split(|byte: char| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+            let mut words =
+                comment.split(|byte: char| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
             let optional = words.next() == Some("optional");
             symbols.insert(symbol.to_owned(), Wanted { value: value.to_owned(), optional, place });
         }
@@ -114,7 +116,8 @@ impl Fragment {
         if differs.is_empty() {
             return Ok(());
         }
-        let definitions = explain::Definitions::read(tree).context("failed to read the tree's Kconfig files")?;
+        let definitions =
+            explain::Definitions::read(tree).context("failed to read the tree's Kconfig files")?;
         let mut complaints = Vec::new();
         for (symbol, wanted) in differs {
             let known = definitions.knows(symbol);
@@ -166,11 +169,20 @@ mod tests {
     #[test]
     fn each_form_of_a_line() {
         let fragment = Fragment::parse("f", TEXT).unwrap();
-        let all: Vec<(&str, &str, bool)> =
-            fragment.symbols.iter().map(|(name, one)| (name.as_str(), one.value.as_str(), one.optional)).collect();
+        let all: Vec<(&str, &str, bool)> = fragment
+            .symbols
+            .iter()
+            .map(|(name, one)| (name.as_str(), one.value.as_str(), one.optional))
+            .collect();
         assert_eq!(
             all,
-            [("A", "y", false), ("B", "n", false), ("C", "\"a # \\\"b\\\"\"", false), ("D", "12", true), ("E", "n", true)]
+            [
+                ("A", "y", false),
+                ("B", "n", false),
+                ("C", "\"a # \\\"b\\\"\"", false),
+                ("D", "12", true),
+                ("E", "n", true)
+            ]
         );
         assert_eq!(Fragment::parse("g", &fragment.text()).unwrap().text(), fragment.text());
     }
@@ -192,13 +204,23 @@ mod tests {
     #[test]
     fn what_came_out_is_compared() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("Kconfig"), "config A\n\tbool \"a\"\n\tdepends on Z\nconfig Z\n\tbool \"z\"\n").unwrap();
+        fs::write(
+            folder.path().join("Kconfig"),
+            "config A\n\tbool \"a\"\n\tdepends on Z\nconfig Z\n\tbool \"z\"\n",
+        )
+        .unwrap();
         let check = |text: &str, config: &str| {
-            Fragment::parse("f", text).unwrap().check(config, folder.path()).map_err(|error| error.to_string())
+            Fragment::parse("f", text)
+                .unwrap()
+                .check(config, folder.path())
+                .map_err(|error| error.to_string())
         };
         check("CONFIG_A=y\n# CONFIG_B is not set\n", "CONFIG_A=y\n").unwrap();
         let error = check("CONFIG_A=y\n", "# CONFIG_A is not set\n").unwrap_err();
-        assert!(error.contains("CONFIG_A=y (f:1): it became n: it depends on Z, which is not set"), "{error}");
+        assert!(
+            error.contains("CONFIG_A=y (f:1): it became n: it depends on Z, which is not set"),
+            "{error}"
+        );
         let error = check("CONFIG_NEW=y\n", "").unwrap_err();
         assert!(error.contains("the tree does not know it"), "{error}");
         check("CONFIG_NEW=y # optional\n", "").unwrap();

@@ -96,7 +96,8 @@ pub(crate) fn copy_hashed(from: &Path, to: &Path, names: &[PathBuf], stop: &Atom
             field(&contents);
             fs::write(&target, &contents).map_err(|error| writing(error, &target))?;
             let mode = if executable { 0o755 } else { 0o644 };
-            fs::set_permissions(&target, fs::Permissions::from_mode(mode)).map_err(|error| writing(error, &target))?;
+            fs::set_permissions(&target, fs::Permissions::from_mode(mode))
+                .map_err(|error| writing(error, &target))?;
         }
     }
     Ok(hex(&hash.finalize()))
@@ -114,4 +115,9 @@ pub(crate) fn replace(path: &Path, contents: &[u8], mode: u32) -> Result<()> {
         .and_then(|()| fs::set_permissions(&fresh, fs::Permissions::from_mode(mode)))
         .and_then(|()| fs::rename(&fresh, path))
         .map_err(|error| writing(error, path))
+}
+
+/// Moves a file or folder within the cache.
+pub(crate) fn move_file(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).with_context(|| format!("failed to move {} to {}", from.display(), to.display()))
 }

@@ -18,7 +18,9 @@ pub(crate) fn command(directory: &Path) -> Command {
     safe.push(directory);
     let mut git = Command::new("git");
     // What a calling git (a hook, `git bisect run`) exports would point us at its own repository.
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_CONFIG"] {
+    for name in
+        ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_CONFIG"]
+    {
         git.env_remove(name);
     }
     git.env("GIT_OPTIONAL_LOCKS", "0")
@@ -55,7 +57,8 @@ pub(crate) fn commit(directory: &Path, revision: &str) -> Result<String> {
 
 /// Files that are changed or not known to git, as `git status` words it; empty if the tree is clean.
 pub(crate) fn changes(directory: &Path) -> Result<Vec<String>> {
-    let status = line(directory, &["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules"])?;
+    let status =
+        line(directory, &["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules"])?;
     Ok(status.lines().map(str::to_owned).collect())
 }
 

@@ -27,8 +27,12 @@ pub struct KernelManifest {
 
 /// The source of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged, deny_unknown_fields, expecting = "a source is { debian = \"linux-source-…\" }, \
-    { tarball = \"path or URL\", sha256 = \"…\" } or { git = \"URL or path\", revision = \"…\" }")]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a source is { debian = \"linux-source-…\" }, \
+    { tarball = \"path or URL\", sha256 = \"…\" } or { git = \"URL or path\", revision = \"…\" }"
+)]
 pub enum ManifestSource {
     /// A Debian source package; its point release is whatever is installed.
     Debian {

@@ -102,10 +102,8 @@ pub(crate) fn run_piped(command: &mut Command, input: impl Into<Stdio>, stop: &A
 
 /// What a short command prints; it must succeed.
 pub(crate) fn capture(command: &mut Command) -> Result<Vec<u8>> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("failed to start {command:?}"))?;
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {
         bail!(failure(command, output.status, &output.stderr));
     }
@@ -117,7 +115,8 @@ fn run_with(command: &mut Command, input: Stdio, stop: &AtomicBool) -> Result<Sp
     let name = format!("mthp-stderr-{}-{:?}", std::process::id(), thread::current().id());
     let path = std::env::temp_dir().join(name);
     let mut options = File::options();
-    let file = options.create_new(true).read(true).write(true).open(&path).map_err(|error| writing(error, &path))?;
+    let file =
+        options.create_new(true).read(true).write(true).open(&path).map_err(|error| writing(error, &path))?;
     let _ = std::fs::remove_file(&path);
     let mut reader = file.try_clone().context("failed to share a temporary file")?;
     command.stdin(input).stdout(Stdio::null()).stderr(file);

@@ -15,8 +15,8 @@ use anyhow::{Context, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use spec::is_url;
 pub use spec::SourceSpec;
+pub(crate) use spec::is_url;
 
 use crate::{
     Cache, Event, Events,
@@ -70,7 +70,12 @@ pub struct PristineTree {
 /// [`BadInput`](crate::BadInput) for what is not there, is no kernel tree, has another hash than it should, or is a
 /// user's tree with uncommitted changes that were not asked for; [`Interrupted`](crate::Interrupted); and what
 /// tools and the disk fail with.
-pub fn fetch(cache: &Cache, spec: &SourceSpec, events: &Events<'_>, stop: &AtomicBool) -> Result<PristineTree> {
+pub fn fetch(
+    cache: &Cache,
+    spec: &SourceSpec,
+    events: &Events<'_>,
+    stop: &AtomicBool,
+) -> Result<PristineTree> {
     let fetcher = Fetcher { cache, events, stop };
     match spec {
         SourceSpec::Debian { package } => fetcher.debian(package, Path::new("/usr/src")),
@@ -97,7 +102,9 @@ struct Fetcher<'a> {
 
 impl Fetcher<'_> {
     fn debian(&self, package: &str, folder: &Path) -> Result<PristineTree> {
-        if package.is_empty() || !package.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.+".contains(&byte)) {
+        if package.is_empty()
+            || !package.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.+".contains(&byte))
+        {
             return Err(bad_input(format!("failed to use '{package}' as a Debian package's name")));
         }
         let tarball = folder.join(format!("{package}.tar.xz"));
@@ -111,8 +118,13 @@ impl Fetcher<'_> {
         let version = process::capture(Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]))
             .map(|version| String::from_utf8_lossy(&version).into_owned())
             .ok();
-        let mut tree =
-            self.unpack(&format!("{package}-{}", short(&hash)), &tarball, SourceKind::Debian, package, &hash)?;
+        let mut tree = self.unpack(
+            &format!("{package}-{}", short(&hash)),
+            &tarball,
+            SourceKind::Debian,
+            package,
+            &hash,
+        )?;
         tree.identity.package_version = version;
         Ok(tree)
     }
@@ -138,7 +150,9 @@ impl Fetcher<'_> {
     fn tarball(&self, place: &str, sha256: &str) -> Result<PristineTree> {
         let wanted = sha256.to_ascii_lowercase();
         if wanted.len() != 64 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(bad_input(format!("failed to use '{sha256}' as a SHA-256: it is not 64 hexadecimal digits")));
+            return Err(bad_input(format!(
+                "failed to use '{sha256}' as a SHA-256: it is not 64 hexadecimal digits"
+            )));
         }
         let key = format!("tarball-{}", short(&wanted));
         if let Some(entry) = self.cache.find(Kind::Tree, &key) {
@@ -158,12 +172,22 @@ impl Fetcher<'_> {
         self.unpack(&key, &file, SourceKind::Tarball, place, &wanted)
     }
 
-    fn unpack(&self, key: &str, tarball: &Path, kind: SourceKind, what: &str, hash: &str) -> Result<PristineTree> {
+    fn unpack(
+        &self,
+        key: &str,
+        tarball: &Path,
+        kind: SourceKind,
+        what: &str,
+        hash: &str,
+    ) -> Result<PristineTree> {
         let made = self.cache.produce(Kind::Tree, key, what, self.events, self.stop, |partial| {
             (self.events)(Event::Unpacking(what.to_owned()));
             let tree = fresh_tree(partial)?;
             let mut tar = Command::new("tar");
-            tar.args(["-x", "--no-same-owner", "--strip-components=1", "-f"]).arg(tarball).arg("-C").arg(&tree);
+            tar.args(["-x", "--no-same-owner", "--strip-components=1", "-f"])
+                .arg(tarball)
+                .arg("-C")
+                .arg(&tree);
             process::run_quiet(&mut tar, self.stop)
                 .with_context(|| format!("failed to unpack {}", tarball.display()))?;
             version(&tree, what).map(drop)
@@ -171,7 +195,13 @@ impl Fetcher<'_> {
         finish(&made.path, key.to_owned(), kind, what.to_owned(), hash.to_owned())
     }
 
-    fn commit(&self, repository: &Path, revision: &str, kind: SourceKind, what: String) -> Result<PristineTree> {
+    fn commit(
+        &self,
+        repository: &Path,
+        revision: &str,
+        kind: SourceKind,
+        what: String,
+    ) -> Result<PristineTree> {
         if !repository.is_dir() {
             return Err(bad_input(format!("failed to find the repository {}", repository.display())));
         }
@@ -207,7 +237,11 @@ impl Fetcher<'_> {
         }
         if !dirty {
             let shown: Vec<&str> = changes.iter().take(5).map(String::as_str).collect();
-            let more = if changes.len() > shown.len() { format!("\n  … and {} more", changes.len() - shown.len()) } else { String::new() };
+            let more = if changes.len() > shown.len() {
+                format!("\n  … and {} more", changes.len() - shown.len())
+            } else {
+                String::new()
+            };
             return Err(bad_input(format!(
                 "failed to take {what}: it has changes that are not committed; commit them, name a revision \
                  ({what}@HEAD), or give --dirty to take the files as they are:\n  {}{more}",
@@ -253,7 +287,11 @@ fn fresh_tree(entry: &Path) -> Result<PathBuf> {
 fn finish(entry: &Path, id: String, kind: SourceKind, what: String, hash: String) -> Result<PristineTree> {
     let path = entry.join("tree");
     let version = version(&path, &what)?;
-    Ok(PristineTree { path, identity: SourceIdentity { kind, what, version, package_version: None, hash }, id })
+    Ok(PristineTree {
+        path,
+        identity: SourceIdentity { kind, what, version, package_version: None, hash },
+        id,
+    })
 }
 
 /// A kernel tree's own version; what has none is no kernel tree.
@@ -276,7 +314,10 @@ fn makefile_version(text: &str) -> Option<String> {
         })
     };
     let (major, minor) = (value("VERSION")?, value("PATCHLEVEL")?);
-    let point = value("SUBLEVEL").filter(|point| !point.is_empty()).map(|point| format!(".{point}")).unwrap_or_default();
+    let point = value("SUBLEVEL")
+        .filter(|point| !point.is_empty())
+        .map(|point| format!(".{point}"))
+        .unwrap_or_default();
     let extra = value("EXTRAVERSION").unwrap_or_default();
     Some(format!("{major}.{minor}{point}{extra}"))
 }

@@ -8,23 +8,15 @@ use std::{
 
 use anyhow::Result;
 
-use crate::{error::bad_input, process};
+use crate::{SourceSpec, error::bad_input, process, source::is_url};
 
-/// What a run is going to do, and so needs.
+/// What a run is going to do. Kernels are built in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Kernels are built.
-    pub build: bool,
-    /// Guests are booted, by this QEMU or the one in `PATH`.
-    pub boot: bool,
-    /// The QEMU to use instead of the one in `PATH`.
-    pub qemu: Option<PathBuf>,
-    /// Debian source packages, such as `linux-source-6.12`.
-    pub debian_sources: Vec<String>,
-    /// Something is downloaded.
-    pub download: bool,
-    /// A git repository or tree is read.
-    pub git: bool,
+    /// The sources it takes.
+    pub sources: Vec<SourceSpec>,
+    /// Whether QEMU is looked for in `PATH`.
+    pub qemu: bool,
 }
 
 /// Something that is not there.
@@ -77,46 +69,37 @@ const BUILD: &[Tool] = &[
     program("perl", ["perl"; 5]),
     program("tar", ["tar"; 5]),
     program("xz", ["xz-utils", "xz", "xz", "xz", "xz"]),
-    tool("libelf's headers", Probe::Header("libelf.h"), [
-        "libelf-dev",
-        "elfutils-libelf-devel",
-        "libelf",
-        "libelf-devel",
-        "elfutils-dev",
-    ]),
-    tool("the C library's headers", Probe::Header("stdlib.h"), [
-        "libc6-dev",
-        "glibc-devel",
-        "glibc",
-        "glibc-devel",
-        "musl-dev",
-    ]),
+    tool(
+        "libelf's headers",
+        Probe::Header("libelf.h"),
+        ["libelf-dev", "elfutils-libelf-devel", "libelf", "libelf-devel", "elfutils-dev"],
+    ),
+    tool(
+        "the C library's headers",
+        Probe::Header("stdlib.h"),
+        ["libc6-dev", "glibc-devel", "glibc", "glibc-devel", "musl-dev"],
+    ),
 ];
 
-const QEMU: Tool = program("qemu-system-x86_64", [
-    "qemu-system-x86",
-    "qemu-system-x86-core",
-    "qemu-system-x86",
-    "qemu-x86",
+const QEMU: Tool = program(
     "qemu-system-x86_64",
-]);
+    ["qemu-system-x86", "qemu-system-x86-core", "qemu-system-x86", "qemu-x86", "qemu-system-x86_64"],
+);
 const CURL: Tool = program("curl", ["curl"; 5]);
 const GIT: Tool = program("git", ["git"; 5]);
 
 /// All that is missing for this.
 #[must_use]
 pub fn missing(needs: &Needs) -> Vec<Missing> {
-    let mut tools: Vec<&Tool> = Vec::new();
-    if needs.build {
-        tools.extend(BUILD);
-    }
-    if needs.boot && needs.qemu.is_none() {
+    let mut tools: Vec<&Tool> = BUILD.iter().collect();
+    if needs.qemu {
         tools.push(&QEMU);
     }
-    if needs.download {
+    let is = |kind: fn(&SourceSpec) -> bool| needs.sources.iter().any(kind);
+    if is(|source| matches!(source, SourceSpec::Tarball { place, .. } if is_url(place))) {
         tools.push(&CURL);
     }
-    if needs.git {
+    if is(|source| matches!(source, SourceSpec::Git { .. } | SourceSpec::Tree { .. })) {
         tools.push(&GIT);
     }
     let path = env::var_os("PATH").unwrap_or_default();
@@ -129,10 +112,8 @@ pub fn missing(needs: &Needs) -> Vec<Missing> {
         })
         .map(|tool| Missing { what: tool.what.to_owned(), packages: tool.packages.map(str::to_owned) })
         .collect();
-    if let Some(qemu) = needs.qemu.as_ref().filter(|qemu| needs.boot && !qemu.is_file() && find(&folders, qemu).is_none()) {
-        missing.push(Missing { what: qemu.display().to_string(), packages: QEMU.packages.map(str::to_owned) });
-    }
-    for package in &needs.debian_sources {
+    for source in &needs.sources {
+        let SourceSpec::Debian { package } = source else { continue };
         if !Path::new("/usr/src").join(format!("{package}.tar.xz")).is_file() {
             let packages = [package.as_str(), "", "", "", ""].map(str::to_owned);
             missing.push(Missing { what: format!("the kernel source {package}"), packages });
@@ -175,8 +156,12 @@ fn advice_for(missing: &[Missing], has: impl Fn(&str) -> bool) -> String {
 }
 
 fn packages(missing: &[Missing], column: usize) -> Vec<String> {
-    let mut packages: Vec<String> =
-        missing.iter().filter_map(|one| one.packages.get(column)).filter(|name| !name.is_empty()).cloned().collect();
+    let mut packages: Vec<String> = missing
+        .iter()
+        .filter_map(|one| one.packages.get(column))
+        .filter(|name| !name.is_empty())
+        .cloned()
+        .collect();
     packages.sort();
     packages.dedup();
     packages
@@ -186,7 +171,8 @@ fn packages(missing: &[Missing], column: usize) -> Vec<String> {
 pub(crate) fn find(folders: &[PathBuf], name: impl AsRef<Path>) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     folders.iter().map(|folder| folder.join(name.as_ref())).find(|path| {
-        fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        fs::metadata(path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
     })
 }
 
@@ -211,7 +197,7 @@ impl Toolchain {
     /// # Errors
     /// [`BadInput`](crate::BadInput) that lists everything that is missing with the command that installs it.
     pub fn check() -> Result<Self> {
-        let missing = missing(&Needs { build: true, ..Needs::default() });
+        let missing = missing(&Needs::default());
         if !missing.is_empty() {
             return Err(bad_input(advice(&missing)));
         }

@@ -48,9 +48,8 @@ fn overlay(findings: &mut Findings) -> Result<()> {
     let layout = |len, phase| {
         isolated(|| {
             mem::pin_gap(phase)?;
-            let areas = (0..4)
-                .map(|_| mem::map(Kind::File(file.as_fd()), len))
-                .collect::<Result<Vec<_>>>()?;
+            let areas =
+                (0..4).map(|_| mem::map(Kind::File(file.as_fd()), len)).collect::<Result<Vec<_>>>()?;
             Layout::of(&areas)
         })
     };

@@ -9,25 +9,28 @@ use mthp_record::result::{Polarity, Unit};
 
 use super::{Findings, Test};
 use crate::{
-    init, isolate::isolated,
-    mem::{self, Area, KIB, Kind, PAGE, PMD},
-    needs::Need,
+    init,
+    isolate::isolated,
+    mem::{self, Area, KIB, Kind, PAGE, PMD, Reserved},
+    needs::{HUGETLB_POOL, Need},
     proc, thp,
 };
 
 /// The one case.
 pub const TESTS: &[Test] = &[Test {
     name: "fragmentation/shards",
-    needs: &[Need::Thp, Need::MemoryMib(768)],
+    needs: &[Need::Thp, Need::MemoryMib(768), Need::HugetlbPool],
     randomised: false,
     run: shards,
 }];
 
 /// What the ballast leaves for the shards.
-const LEFT_MIB: i64 = 192;
-/// What the shards leave to the system, on top of what the kernel keeps for itself.
-const SPARE_MIB: i64 = 24;
-const HUGE_ATTEMPTS: usize = 32;
+const LEFT_MIB: i64 = 96;
+/// What the shards leave to the system.
+const SPARE_MIB: i64 = 20;
+/// What a loader converts at a time.
+const CHUNK: usize = 64 * KIB;
+const HUGE_ATTEMPTS: usize = 16;
 const SMALL_ATTEMPTS: usize = 128;
 const COUNTERS: [&str; 7] = [
     "thp_fault_alloc",
@@ -57,37 +60,33 @@ struct Facts {
 }
 
 fn load() -> Result<Facts> {
-    // The ballast shrinks the memory under test, so that a fixed amount of loading fills it on any guest.
-    let ballast_kib = available_kib()? - LEFT_MIB * 1024;
-    let ballast = usize::try_from(ballast_kib.max(0))? * KIB / PMD * PMD;
-    if ballast > 0 {
-        mem::map(Kind::Private, ballast)?.touch_every(PAGE);
-    }
+    // What khugepaged reserves would stay as large blocks.
+    fs::write(thp::MIN_FREE, "2048").context("failed to lower what the kernel keeps free")?;
+    // The ballast shrinks the memory under test, so that a fixed amount of loading fills it on any guest. The
+    // pool's pages are not filled with zeros, which would take seconds under emulation.
+    let ballast_kib = (free_kib()? - LEFT_MIB * 1024).max(0);
+    fs::write(HUGETLB_POOL, (ballast_kib / 2048).to_string()).context("failed to fill the hugetlb pool")?;
 
     let mut facts = Facts::default();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let mut held: Vec<Area> = Vec::new();
-    let mut loaded = 0_usize;
-    let budget = usize::try_from((available_kib()? - SPARE_MIB * 1024).max(0))? * KIB;
+    let (mut held, mut staging) = (Vec::new(), Vec::new());
+    let budget = usize::try_from((free_kib()? - SPARE_MIB * 1024).max(0))? * KIB;
     let mut in_use = 0;
     while in_use < budget {
         let len = (512 * KIB + random.below(1331 * KIB)).next_multiple_of(PAGE);
-        let shard = mem::map(Kind::Private, len)?;
-        shard.touch();
-        in_use += len;
-        loaded += 1;
-        held.push(shard);
-        // A loader converts one buffer in three and frees the original.
-        if loaded.is_multiple_of(3) {
-            let freed = held.swap_remove(random.below(held.len()));
-            in_use -= freed.range().len();
-            freed.unmap()?;
+        let (raw, converted) = (mem::map(Kind::Private, len)?, mem::map(Kind::Private, len)?);
+        // As a loader converts: read some of the one, write as much of the other.
+        for offset in (0..len).step_by(CHUNK) {
+            raw.touch_part(offset, CHUNK);
+            converted.touch_part(offset, CHUNK);
         }
+        in_use += 2 * len;
+        staging.push(raw);
+        held.push(converted);
     }
-    // Then half of what it loaded is let go.
-    for _ in 0..held.len() / 2 {
-        let index = random.below(held.len());
-        held.swap_remove(index).unmap()?;
+    let loaded = held.len() + staging.len();
+    for raw in staging {
+        raw.unmap()?;
     }
     facts.metric("shards-loaded", i64::try_from(loaded)?, Unit::Count);
     facts.metric("shards-held", i64::try_from(held.len())?, Unit::Count);
@@ -154,14 +153,14 @@ fn attempts(facts: &mut Facts) -> Result<()> {
     Ok(())
 }
 
-/// An area at a PMD boundary, on kernels that do not align as well.
+/// An area at a PMD boundary, wherever the shards left holes.
 fn aligned(len: usize) -> Result<Area> {
-    mem::pin_gap(0)?;
-    mem::map(Kind::Private, len)
+    let reserved = Reserved::anywhere(len + PMD)?;
+    reserved.map_fixed(reserved.start().next_multiple_of(PMD) - reserved.start(), len)
 }
 
-fn available_kib() -> Result<i64> {
-    proc::kib("/proc/meminfo", "MemAvailable:")
+fn free_kib() -> Result<i64> {
+    proc::kib("/proc/meminfo", "MemFree:")
 }
 
 impl Facts {

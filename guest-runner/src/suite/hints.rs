@@ -95,7 +95,12 @@ fn stack(findings: &mut Findings) -> Result<()> {
     );
     findings.metric("anon-huge-kib", layout.anon_huge_kib, Unit::Kib, Polarity::Lower);
     findings.metric("gap-kib", layout.gap_bounds().1, Unit::Kib, Polarity::Neutral);
-    findings.metric("phase-kib", layout.phases_kib.first().copied().unwrap_or(-1), Unit::Kib, Polarity::Neutral);
+    findings.metric(
+        "phase-kib",
+        layout.phases_kib.first().copied().unwrap_or(-1),
+        Unit::Kib,
+        Polarity::Neutral,
+    );
     findings.evidence("maps", layout.maps);
     findings.evidence("smaps_rollup", layout.rollup);
     Ok(())

@@ -9,7 +9,7 @@ use super::{Findings, Test, layout::Layout};
 use crate::{
     init::wait_for,
     isolate::isolated,
-    mem::{self, Area, KIB, Kind},
+    mem::{self, Area, KIB, Kind, MIB},
     needs::Need,
     proc, thp,
 };
@@ -31,12 +31,13 @@ const LIMIT: Duration = Duration::from_secs(8);
 fn collapse(findings: &mut Findings) -> Result<()> {
     let counter = std::path::Path::new(thp::ROOT).join("khugepaged/pages_collapsed");
     let (layout, collapsed, before) = isolated(|| {
+        let shown = mem::map(Kind::Private, 4 * MIB)?;
         mem::pin_gap(0)?;
         let areas = (0..COUNT).map(|_| mem::map(Kind::Private, LEN)).collect::<Result<Vec<_>>>()?;
         mem::forbid_thp(true)?;
         areas.iter().for_each(Area::touch);
         mem::forbid_thp(false)?;
-        thp::show_to_khugepaged()?;
+        thp::show_to_khugepaged(&shown);
         let before = proc::number(&counter)?;
         let huge_before = Layout::of(&areas)?.anon_huge_kib;
         thp::set("khugepaged/pages_to_scan", "1048576")?;

@@ -67,9 +67,7 @@ pub fn span(ranges: &[Range<usize>]) -> Range<usize> {
 
 /// Blocks of `size` bytes, at multiples of it, that lie in one of the areas as a whole.
 pub fn whole_blocks(vmas: &[Vma], size: usize) -> usize {
-    vmas.iter()
-        .map(|vma| (vma.range.end / size).saturating_sub(vma.range.start.div_ceil(size)))
-        .sum()
+    vmas.iter().map(|vma| (vma.range.end / size).saturating_sub(vma.range.start.div_ceil(size))).sum()
 }
 
 /// A count as the records have it.

@@ -40,7 +40,10 @@ fn alone(findings: &mut Findings, size_kib: u64) -> Result<()> {
     let (allocated, fallback, faults, layout, whole) = isolated(|| {
         mem::pin_gap(0)?;
         let read = || -> Result<(i64, i64)> {
-            Ok((proc::number(stats.join("anon_fault_alloc"))?, proc::number(stats.join("anon_fault_fallback"))?))
+            Ok((
+                proc::number(stats.join("anon_fault_alloc"))?,
+                proc::number(stats.join("anon_fault_fallback"))?,
+            ))
         };
         let mut areas = Vec::with_capacity(COUNT);
         read()?;

@@ -4,7 +4,10 @@ use anyhow::{Result, ensure};
 use mthp_record::result::{Polarity, Unit};
 use serde::{Deserialize, Serialize};
 
-use super::{Findings, Test, collapse, layout::{self, Layout}};
+use super::{
+    Findings, Test, collapse,
+    layout::{self, Layout},
+};
 use crate::{
     isolate::isolated,
     mem::{self, Area, KIB, Kind, MIB, PAGE, PMD},
@@ -98,7 +101,12 @@ fn report_layout(findings: &mut Findings, len: usize, layout: Layout) -> Result<
     findings.metric("vmas", layout.vmas, Unit::Count, Polarity::Lower);
     findings.metric("span-kib", layout.span_kib, Unit::Kib, Polarity::Lower);
     findings.check("gaps-equal", "equal maps are placed at equal distances", gap_max, gap);
-    findings.check("neighbours-touch", "neighbouring maps touch", format!("{gap_max} KiB"), "0 KiB".to_owned());
+    findings.check(
+        "neighbours-touch",
+        "neighbouring maps touch",
+        format!("{gap_max} KiB"),
+        "0 KiB".to_owned(),
+    );
     findings.check("neighbours-merge", "neighbouring maps are one area", layout.vmas, 1);
     if len.is_multiple_of(PMD) {
         // Half a block off: a kernel that does not align cannot hit the boundary by luck.

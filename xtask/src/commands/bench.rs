@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use comfy_table::{Cell, Table, presets};
-use mthp_kernel::PatchSeries;
+use mthp_kernel::{PatchSeries, toolchain::Needs};
 use mthp_lab::{Event, Lab, Project};
 
 use crate::{
@@ -29,7 +29,7 @@ const TEMPLATE: (&str, &str) = ("comment-only.patch", "Larger anonymous mappings
 /// When something it measures fails.
 pub fn run(options: &Bench) -> Result<ExitCode> {
     let source = Project::here()?.kernel(KERNEL)?.source();
-    setup::ensure(&setup::needs(&[source], options.common.qemu.as_deref()), options.common.setup)?;
+    setup::ensure(&Needs { sources: vec![source], qemu: options.common.qemu.is_none() }, options.common.setup)?;
     let lab = super::lab(&options.common)?;
     let progress = Progress::new();
     let events = |event: &Event| progress.on(event);

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use mthp_kernel::toolchain::Needs;
 use mthp_lab::Project;
 
 use crate::{
@@ -77,7 +78,7 @@ pub fn run(options: &Ci) -> Result<ExitCode> {
     for name in KERNELS {
         sources.push(project.kernel(name)?.source());
     }
-    setup::ensure(&setup::needs(&sources, options.common.qemu.as_deref()), options.common.setup)?;
+    setup::ensure(&Needs { sources, qemu: options.common.qemu.is_none() }, options.common.setup)?;
     let long: &[Step] = if options.full { LONG_STORIES } else { &[] };
     for &step in CHECKS.iter().chain(STORIES).chain(long).chain([&TESTS]) {
         cargo(&project, &options.common, step)?;

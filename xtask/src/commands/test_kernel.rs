@@ -48,7 +48,7 @@ fn needs(options: &TestKernel) -> Result<Needs> {
         Some(tree) => SourceSpec::parse_tree(tree, options.dirty)?,
         None => Project::here()?.kernel(kernel_name(options))?.source(),
     };
-    Ok(setup::needs(&[source], options.common.qemu.as_deref()))
+    Ok(Needs { sources: vec![source], qemu: options.common.qemu.is_none() })
 }
 
 fn kernel_name(options: &TestKernel) -> &str {

@@ -189,6 +189,21 @@ impl std::fmt::Display for SideOutcome {
     }
 }
 
+impl SideOutcome {
+    /// In a word or two, without the details that its `Display` gives.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::NotApplicable { .. } => "not applicable",
+            Self::Crashed { .. } => "crashed",
+            Self::Error { .. } => "error",
+            Self::Flaky { .. } => "disagree",
+            Self::Absent => "no result",
+        }
+    }
+}
+
 /// One check on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

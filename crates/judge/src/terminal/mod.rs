@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use mthp_record::boot::Side;
 
 use crate::{
-    compare::{CheckChange, CheckComparison, Comparison, TestComparison, TestVerdict},
+    compare::{CheckChange, Comparison, TestComparison, TestVerdict},
     report::{KernelRecord, Report, Status},
     text,
     verdict::Verdict,
@@ -27,6 +27,9 @@ pub struct Style {
     pub report: String,
 }
 
+/// The most checks that are told in full; the report has all.
+const DETAILS: usize = 12;
+
 /// Renders a report.
 #[must_use]
 pub fn render(report: &Report, style: &Style) -> String {
@@ -37,13 +40,20 @@ pub fn render(report: &Report, style: &Style) -> String {
             let _ = writeln!(out, "\n{table}");
             legend(&mut out, comparison);
         }
-        broken(&mut out, comparison);
-        rest(&mut out, comparison);
+        checks(&mut out, comparison, "broken", CheckChange::Broken, style);
+        checks(&mut out, comparison, "flaky", CheckChange::Flaky, style);
+        crashes(&mut out, comparison, style);
+        rest(&mut out, comparison, style);
     }
-    identities(&mut out, report);
-    timings(&mut out, report);
+    identities(&mut out, report, style);
+    timings(&mut out, report, style);
     let _ = writeln!(out, "\nreport: {}", text::clean(&style.report));
     out
+}
+
+/// One line, wrapped to the width.
+fn line(out: &mut String, style: &Style, indent: usize, line: &str) {
+    let _ = writeln!(out, "{}", text::wrap(line, style.width, indent));
 }
 
 fn answer(out: &mut String, report: &Report, style: &Style) {
@@ -57,10 +67,10 @@ fn answer(out: &mut String, report: &Report, style: &Style) {
     let unfinished = if report.status == Status::Unfinished { " (unfinished)" } else { "" };
     let _ = writeln!(out, "verdict: {verdict}{unfinished}");
     for reason in &report.reasons {
-        let _ = writeln!(out, "  {}", text::clean(reason));
+        line(out, style, 4, &format!("  {}", text::clean(reason)));
     }
     for note in &report.notes {
-        let _ = writeln!(out, "  note: {}", text::clean(note));
+        line(out, style, 4, &format!("  note: {}", text::clean(note)));
     }
 }
 
@@ -72,36 +82,48 @@ fn legend(out: &mut String, comparison: &Comparison) {
     }
 }
 
-fn broken(out: &mut String, comparison: &Comparison) {
-    let checks = |wanted: CheckChange| {
-        let of = move |test: &'_ TestComparison| -> Vec<(String, CheckComparison)> {
-            let wanted = test.checks.iter().filter(|check| check.change == wanted);
-            wanted.map(|check| (test.name.clone(), check.clone())).collect()
-        };
-        comparison.tests.iter().flat_map(of).collect::<Vec<_>>()
-    };
-    for (title, wanted) in [("broken", CheckChange::Broken), ("flaky", CheckChange::Flaky)] {
-        let found = checks(wanted);
-        if !found.is_empty() {
-            let _ = writeln!(out, "\n{title}:");
-        }
-        for (test, check) in found {
-            let _ = writeln!(
-                out,
-                "  {} {}: {}",
-                text::clean(&test),
-                text::clean(&check.name),
-                text::clean(&check.promise)
-            );
-            let _ = writeln!(out, "    expected {}", text::clean(&check.expected));
-            let _ = writeln!(out, "    base     {}", text::clean(&check.sides.base.observed));
-            let _ = writeln!(out, "    patched  {}", text::clean(&check.sides.patched.observed));
-        }
+/// The checks that `change` befell, each with its promise and what was seen.
+fn checks(out: &mut String, comparison: &Comparison, title: &str, change: CheckChange, style: &Style) {
+    let found: Vec<_> = comparison
+        .tests
+        .iter()
+        .flat_map(|test| test.checks.iter().map(move |check| (test, check)))
+        .filter(|(_, check)| check.change == change)
+        .collect();
+    if !found.is_empty() {
+        let _ = writeln!(out, "\n{title}:");
+    }
+    for (test, check) in found.iter().take(DETAILS) {
+        let [name, check_name, promise] =
+            [&test.name, &check.name, &check.promise].map(|text| text::clean(text));
+        line(out, style, 4, &format!("  {name} {check_name}: {promise}"));
+        line(out, style, 13, &format!("    expected {}", text::clean(&check.expected)));
+        line(out, style, 13, &format!("    base     {}", text::clean(&check.sides.base.observed)));
+        line(out, style, 13, &format!("    patched  {}", text::clean(&check.sides.patched.observed)));
+    }
+    if found.len() > DETAILS {
+        let _ = writeln!(out, "  and {} more: see the report", found.len() - DETAILS);
+    }
+}
+
+/// How tests ended that crashed on one side.
+fn crashes(out: &mut String, comparison: &Comparison, style: &Style) {
+    let crashed =
+        |test: &&TestComparison| matches!(test.verdict, TestVerdict::Crashed | TestVerdict::Recovered);
+    let crashed: Vec<&TestComparison> = comparison.tests.iter().filter(crashed).collect();
+    if !crashed.is_empty() {
+        let _ = writeln!(out, "\ncrashed:");
+    }
+    for test in crashed {
+        let name = text::clean(&test.name);
+        let [base, patched] =
+            [&test.outcomes.base, &test.outcomes.patched].map(|end| text::clean(&end.to_string()));
+        line(out, style, 4, &format!("  {name}: base {base}, patched {patched}"));
     }
 }
 
 /// The tests that the table leaves out, in a line each kind.
-fn rest(out: &mut String, comparison: &Comparison) {
+fn rest(out: &mut String, comparison: &Comparison, style: &Style) {
     type Kind = (&'static str, fn(&TestVerdict) -> bool);
     const KINDS: [Kind; 4] = [
         ("still passing", |verdict| matches!(verdict, TestVerdict::StillPassing | TestVerdict::Unchanged)),
@@ -109,56 +131,51 @@ fn rest(out: &mut String, comparison: &Comparison) {
         ("still crashing", |verdict| matches!(verdict, TestVerdict::StillCrashing)),
         ("not applicable", |verdict| matches!(verdict, TestVerdict::NotApplicable { .. })),
     ];
-    out.push('\n');
+    let mut lines = Vec::new();
     for (title, is_kind) in KINDS {
-        let tests: Vec<&TestComparison> =
-            comparison.tests.iter().filter(|test| is_kind(&test.verdict)).collect();
+        let of_kind = |test: &&TestComparison| is_kind(&test.verdict) && !table::is_listed(test);
+        let tests: Vec<&TestComparison> = comparison.tests.iter().filter(of_kind).collect();
         let Some(first) = tests.first() else { continue };
         let names = text::list(tests.iter().map(|test| test.name.as_str()), NAMES);
         let why = match &first.verdict {
             TestVerdict::NotApplicable { reason } => format!(" ({})", text::clean(reason)),
             _ => String::new(),
         };
-        let _ = writeln!(out, "{title}: {} ({names}){why}", text::count(tests.len(), "test"));
+        lines.push(format!("{title}: {} ({names}){why}", text::count(tests.len(), "test")));
     }
     if !comparison.idle_gates.is_empty() {
         let gates = comparison.idle_gates.iter().map(|gate| format!("{} of {}", gate.metric, gate.test));
         let gates: Vec<_> = gates.collect();
-        let _ = writeln!(
-            out,
-            "gates that ruled nothing: {}",
-            text::list(gates.iter().map(String::as_str), NAMES)
-        );
+        let gates = text::list(gates.iter().map(String::as_str), NAMES);
+        lines.push(format!("gates that ruled nothing: {gates}"));
+    }
+    if !lines.is_empty() {
+        out.push('\n');
+    }
+    for rest in lines {
+        line(out, style, 4, &rest);
     }
 }
 
-fn identities(out: &mut String, report: &Report) {
+fn identities(out: &mut String, report: &Report, style: &Style) {
     out.push('\n');
     for (side, kernel) in [(Side::Base, &report.base), (Side::Patched, &report.patched)] {
         let boots = report.boots.iter().filter(|boot| boot.side == side);
         let all = boots.clone().count();
         let completed = boots.filter(|boot| boot.outcome.is_completed()).count();
         let kernel = kernel.as_ref().map_or_else(|| "not built".to_owned(), short);
-        let _ = writeln!(out, "{:<8} {kernel}; {completed} of {all} boots completed", side.to_string());
+        let side = side.to_string();
+        line(out, style, 9, &format!("{side:<8} {kernel}; {completed} of {all} boots completed"));
     }
     if let Some(accelerator) = &report.accelerator {
-        let qemu = report.qemu.as_ref().map_or("", |qemu| qemu.version.as_str());
-        let _ = writeln!(
-            out,
-            "guests   {} ({}), QEMU {}",
-            text::clean(&accelerator.kind),
-            text::clean(&accelerator.why),
-            text::clean(qemu)
-        );
+        let qemu = report.qemu.as_ref().map_or("not found", |qemu| qemu.version.as_str());
+        let [kind, why, qemu] = [&accelerator.kind, &accelerator.why, qemu].map(text::clean);
+        line(out, style, 9, &format!("guests   {kind} ({why}), QEMU {qemu}"));
     }
     if let Some(host) = &report.host {
-        let model = text::clean(&host.cpu_model);
-        let _ = writeln!(
-            out,
-            "host     {}, {model}, Linux {}",
-            text::count(host.cpus as usize, "CPU"),
-            text::clean(&host.kernel)
-        );
+        let [model, kernel] = [&host.cpu_model, &host.kernel].map(|text| text::clean(text));
+        let plural = if host.cpus == 1 { "" } else { "s" };
+        line(out, style, 9, &format!("host     {} CPU{plural}, {model}, Linux {kernel}", host.cpus));
     }
 }
 
@@ -184,7 +201,7 @@ fn short(kernel: &KernelRecord) -> String {
     ))
 }
 
-fn timings(out: &mut String, report: &Report) {
+fn timings(out: &mut String, report: &Report, style: &Style) {
     let seconds = |millis: u64| format!("{}.{} s", millis / 1000, millis % 1000 / 100);
     let phases: Vec<String> = report
         .timings
@@ -195,7 +212,7 @@ fn timings(out: &mut String, report: &Report) {
         })
         .collect();
     if !phases.is_empty() {
-        let _ = writeln!(out, "timings  {}", phases.join(", "));
+        line(out, style, 9, &format!("timings  {}", phases.join(", ")));
     }
 }
 

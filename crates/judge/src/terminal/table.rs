@@ -1,6 +1,6 @@
 //! The table of what changed.
 
-use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, TableComponent, presets};
 
 use super::Style;
 use crate::{
@@ -14,6 +14,9 @@ use crate::{
 /// One line of the table, after the test's name and verdict.
 type Row = [String; 4];
 
+/// The most columns for a test's or a metric's name; the report has them whole.
+const NAME: usize = 32;
+
 /// Everything that changed, or `None` where nothing did.
 pub(super) fn changes(comparison: &Comparison, style: &Style) -> Option<String> {
     let mut table = Table::new();
@@ -22,32 +25,44 @@ pub(super) fn changes(comparison: &Comparison, style: &Style) -> Option<String> 
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(style.width)
         .set_header(["test", "verdict", "what", "base", "patched", "change"]);
+    for inner in [
+        TableComponent::HorizontalLines,
+        TableComponent::MiddleIntersections,
+        TableComponent::LeftBorderIntersections,
+        TableComponent::RightBorderIntersections,
+        TableComponent::VerticalLines,
+    ] {
+        table.remove_style(inner);
+    }
     if style.color {
         table.enforce_styling();
     } else {
         table.force_no_tty();
     }
     for test in comparison.tests.iter().filter(|test| is_listed(test)) {
-        let rows = rows(test);
-        let lines = |column: usize| {
-            let cells: Vec<_> = rows.iter().filter_map(|row| row.get(column)).map(String::as_str).collect();
-            cells.join("\n")
-        };
-        let mut verdict = Cell::new(&test.verdict);
-        if style.color {
-            verdict = verdict.fg(color(&test.verdict)).add_attribute(Attribute::Bold);
+        for (at, row) in rows(test).into_iter().enumerate() {
+            let (name, verdict) = if at == 0 {
+                (shortened(&test.name), test.verdict.to_string())
+            } else {
+                (String::new(), String::new())
+            };
+            let mut verdict = Cell::new(verdict);
+            if style.color {
+                verdict = verdict.fg(color(&test.verdict)).add_attribute(Attribute::Bold);
+            }
+            table.add_row([Cell::new(name), verdict].into_iter().chain(row.map(Cell::new)));
         }
-        table.add_row([
-            Cell::new(text::clean(&test.name)),
-            verdict,
-            Cell::new(lines(0)),
-            Cell::new(lines(1)),
-            Cell::new(lines(2)),
-            Cell::new(lines(3)),
-        ]);
     }
     let trimmed = |table: String| table.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     (!table.is_empty()).then(|| trimmed(table.to_string()))
+}
+
+fn shortened(name: &str) -> String {
+    let name = text::clean(name);
+    if name.chars().count() <= NAME {
+        return name;
+    }
+    name.chars().take(NAME - 1).chain(['…']).collect()
 }
 
 fn color(verdict: &TestVerdict) -> Color {
@@ -60,7 +75,7 @@ fn color(verdict: &TestVerdict) -> Color {
 }
 
 /// Does the table have a place for the test?
-fn is_listed(test: &TestComparison) -> bool {
+pub(super) fn is_listed(test: &TestComparison) -> bool {
     let quiet = matches!(
         test.verdict,
         TestVerdict::StillPassing
@@ -86,7 +101,7 @@ fn rows(test: &TestComparison) -> Vec<Row> {
     let mut rows = Vec::new();
     if test.outcomes.any(|outcome| *outcome != SideOutcome::Completed) {
         let [base, patched] =
-            [&test.outcomes.base, &test.outcomes.patched].map(|side| text::clean(&side.to_string()));
+            [&test.outcomes.base, &test.outcomes.patched].map(|side| side.word().to_owned());
         rows.push(["outcome".to_owned(), base, patched, String::new()]);
     }
     for check in &test.checks {
@@ -96,15 +111,19 @@ fn rows(test: &TestComparison) -> Vec<Row> {
             CheckChange::Flaky => (held(check.sides.base.held()), held(check.sides.patched.held()), "flaky"),
             CheckChange::StillPassing | CheckChange::StillFailing => continue,
         };
-        rows.push([text::clean(&check.name), base.to_owned(), patched.to_owned(), change.to_owned()]);
+        rows.push([shortened(&check.name), base.to_owned(), patched.to_owned(), change.to_owned()]);
     }
     for metric in test.metrics.iter().filter(|metric| is_shown(metric)) {
         rows.push([
-            format!("{}{}", text::clean(&metric.name), text::unit(metric)),
+            format!("{}{}", shortened(&metric.name), text::unit(metric)),
             text::values(&metric.sides.base),
             text::values(&metric.sides.patched),
             text::movement(metric),
         ]);
+    }
+    if rows.is_empty() {
+        // Inconclusive for an error alone: the reasons above say which.
+        rows.push(std::array::from_fn(|_| String::new()));
     }
     rows
 }

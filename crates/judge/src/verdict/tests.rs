@@ -1,3 +1,5 @@
+use std::slice::from_ref;
+
 use mthp_record::{
     boot::{BootOutcome, KernelFailure, Phase},
     result::Outcome,
@@ -71,9 +73,9 @@ fn a_verdict_over_nothing_is_impossible() {
     let cases = [
         boots(0, &[], &[]),
         boots(2, &[], &[]),
-        boots(2, &[missing.clone()], &[missing]),
-        boots(2, &[empty.clone()], &[empty]),
-        boots(1, &[one.clone()], &[one]),
+        boots(2, from_ref(&missing), from_ref(&missing)),
+        boots(2, from_ref(&empty), from_ref(&empty)),
+        boots(1, from_ref(&one), from_ref(&one)),
     ];
     for boots in cases {
         let judgement = judge(&boots, &compare(&boots, &[], true));

@@ -35,7 +35,8 @@ impl Definitions {
                 if kind.is_dir() {
                     let foreign = folder.ends_with("arch") && name != "x86" && folder.parent() == Some(tree);
                     // Selftests of Kconfig itself define symbols of their own.
-                    let skipped = ["Documentation", "tools", ".git", "scripts"].contains(&&*name) && folder == tree;
+                    let skipped =
+                        ["Documentation", "tools", ".git", "scripts"].contains(&&*name) && folder == tree;
                     if !foreign && !skipped && name != "build" {
                         folders.push(path);
                     }
@@ -80,7 +81,8 @@ impl Definitions {
                 "config" | "menuconfig" => {
                     self.add(current.take());
                     let depends = around.iter().flatten().cloned().collect();
-                    let definition = Definition { file: file.to_owned(), line: line_number, depends, prompt: false };
+                    let definition =
+                        Definition { file: file.to_owned(), line: line_number, depends, prompt: false };
                     current = Some((rest.to_owned(), definition));
                 }
                 "if" | "menu" | "choice" => {
@@ -100,7 +102,9 @@ impl Definitions {
                         (None, None) => {}
                     }
                 }
-                "bool" | "tristate" | "string" | "int" | "hex" | "prompt" if rest.starts_with(['"', '\'']) => {
+                "bool" | "tristate" | "string" | "int" | "hex" | "prompt"
+                    if rest.starts_with(['"', '\'']) =>
+                {
                     if let Some((_, definition)) = &mut current {
                         definition.prompt = true;
                         if let Some((_, condition)) = rest.rsplit_once(" if ") {
@@ -154,7 +158,9 @@ impl Definitions {
             return format!("it depends on {} ({places}: {conditions})", parts.join(" and "));
         }
         if definitions.iter().any(|one| one.prompt) {
-            return format!("another member of its choice is set, or the value is out of its range ({places})");
+            return format!(
+                "another member of its choice is set, or the value is out of its range ({places})"
+            );
         }
         format!("it has no prompt: only other symbols select it ({places})")
     }
@@ -162,15 +168,19 @@ impl Definitions {
 
 /// The symbols in a condition, and whether each is negated.
 fn names(condition: &str) -> impl Iterator<Item = (&str, bool)> {
-    let is_name = |byte: char| byte.is_ascii_alphanumeric() || byte == '_';
-    condition.split(|byte: char| !is_name(byte) && byte != '!' && byte != '$' && byte != '"').filter_map(move |word| {
-        let negated = word.starts_with('!');
-        let name = word.trim_start_matches('!');
-        let symbol = name.starts_with(|first: char| first.is_ascii_uppercase() || first.is_ascii_digit())
-            && name.chars().all(is_name)
-            && name.chars().any(|byte| byte.is_ascii_uppercase());
-        symbol.then_some((name, negated))
-    })
+    fn is_name(byte: char) -> bool {
+        byte.is_ascii_alphanumeric() || byte == '_'
+    }
+    condition.split(|byte: char| !is_name(byte) && byte != '!' && byte != '$' && byte != '"').filter_map(
+        |word| {
+            let negated = word.starts_with('!');
+            let name = word.trim_start_matches('!');
+            let symbol = name.starts_with(|first: char| first.is_ascii_uppercase() || first.is_ascii_digit())
+                && name.chars().all(is_name)
+                && name.chars().any(|byte| byte.is_ascii_uppercase());
+            symbol.then_some((name, negated))
+        },
+    )
 }
 
 #[cfg(test)]
@@ -211,7 +221,10 @@ config AFTER
     #[test]
     fn what_is_unset_or_in_the_way_is_named() {
         let text = explain("THP", &["MMU", "EXPERT", "RT"]);
-        assert!(text.starts_with("it depends on HAVE_THP, which is not set and RT, which is set (mm/Kconfig:5"), "{text}");
+        assert!(
+            text.starts_with("it depends on HAVE_THP, which is not set and RT, which is set (mm/Kconfig:5"),
+            "{text}"
+        );
         let text = explain("THP_FILE", &["MMU"]);
         assert!(text.contains("THP, which is not set"), "{text}");
     }

@@ -118,7 +118,10 @@ impl<'a> Parser<'a> {
                 return Err(self.binary(&lossy(line)));
             } else if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
                 return Err(self.malformed("a combined diff (of a merge) cannot be applied"));
-            } else if line.starts_with(b"*** ") && self.peek(1).starts_with(b"--- ") && self.peek(2).starts_with(b"****") {
+            } else if line.starts_with(b"*** ")
+                && self.peek(1).starts_with(b"--- ")
+                && self.peek(2).starts_with(b"****")
+            {
                 return Err(self.malformed("a context diff is not supported; make a unified one (diff -u)"));
             } else if line.starts_with(b"@@ -") && parse_header(trimmed(line)).is_some() {
                 return Err(self.malformed("a hunk without the names of its file (--- and +++)"));
@@ -166,7 +169,10 @@ impl<'a> Parser<'a> {
                 file.new = Some(self.checked(unquote(name), 0)?);
             } else if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") {
                 return Err(self.binary(file.name()));
-            } else if !["index ", "similarity index ", "dissimilarity index "].iter().any(|one| rest(one).is_some()) {
+            } else if !["index ", "similarity index ", "dissimilarity index "]
+                .iter()
+                .any(|one| rest(one).is_some())
+            {
                 break;
             }
             self.at += 1;
@@ -197,8 +203,10 @@ impl<'a> Parser<'a> {
     fn names(&mut self, file: &mut FilePatch, git: bool) -> Result<(), PatchError> {
         let old = header_name(self.peek(0).get(4..).unwrap_or_default());
         let new = header_name(self.peek(1).get(4..).unwrap_or_default());
-        file.old = if old == b"/dev/null" { None } else { Some(old) }.map(|name| self.path(&name)).transpose()?;
-        file.new = if new == b"/dev/null" { None } else { Some(new) }.map(|name| self.path(&name)).transpose()?;
+        file.old =
+            if old == b"/dev/null" { None } else { Some(old) }.map(|name| self.path(&name)).transpose()?;
+        file.new =
+            if new == b"/dev/null" { None } else { Some(new) }.map(|name| self.path(&name)).transpose()?;
         if file.old.is_none() && file.new.is_none() {
             return Err(self.malformed("both names are /dev/null"));
         }
@@ -219,7 +227,8 @@ impl<'a> Parser<'a> {
 
     fn hunks(&mut self, file: &mut FilePatch) -> Result<(), PatchError> {
         while self.peek(0).starts_with(b"@@ -") {
-            let Some([old_start, mut old_len, new_start, mut new_len]) = parse_header(trimmed(self.peek(0))) else {
+            let Some([old_start, mut old_len, new_start, mut new_len]) = parse_header(trimmed(self.peek(0)))
+            else {
                 return Err(self.malformed("the hunk's header is malformed"));
             };
             let mut hunk = Hunk { line: self.at + 1, old_start, new_start, lines: Vec::new() };
@@ -279,7 +288,11 @@ impl<'a> Parser<'a> {
 
     fn checked(&self, name: Vec<u8>, strip: usize) -> Result<String, PatchError> {
         let name = String::from_utf8(name).map_err(|_| self.malformed("a file's name is not UTF-8"))?;
-        let outside = |why: &str| PatchError::Outside { name: self.name.to_owned(), file: name.clone(), why: why.into() };
+        let outside = |why: &str| PatchError::Outside {
+            name: self.name.to_owned(),
+            file: name.clone(),
+            why: why.into(),
+        };
         if name.starts_with('/') {
             return Err(outside("it is an absolute path"));
         }
@@ -324,7 +337,8 @@ fn header_name(line: &[u8]) -> Vec<u8> {
 /// Did `diff` print the time that it gives to a file that is not there?
 fn epoch(line: &[u8]) -> bool {
     let line = lossy(line);
-    line.split_once('\t').is_some_and(|(_, time)| time.starts_with("1970-01-01") || time.starts_with("1969-12-31"))
+    line.split_once('\t')
+        .is_some_and(|(_, time)| time.starts_with("1970-01-01") || time.starts_with("1969-12-31"))
 }
 
 /// `[old start, old length, new start, new length]` of `@@ -a,b +c,d @@`.
@@ -354,7 +368,9 @@ fn same_names(header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     }
     let middle = header.len() / 2;
     let (old, new) = (header.get(..middle)?, header.get(middle + 1..)?);
-    let base = |name: &[u8]| name.iter().position(|&byte| byte == b'/').and_then(|at| name.get(at..).map(<[u8]>::to_vec));
+    let base = |name: &[u8]| {
+        name.iter().position(|&byte| byte == b'/').and_then(|at| name.get(at..).map(<[u8]>::to_vec))
+    };
     (header.get(middle) == Some(&b' ') && base(old).is_some() && base(old) == base(new))
         .then(|| (old.to_vec(), new.to_vec()))
 }

@@ -95,9 +95,14 @@ impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAPatch { name, why } => write!(f, "failed to read the patch {name}: {why}"),
-            Self::Malformed { name, line, why } => write!(f, "failed to read the patch {name}: line {line}: {why}"),
+            Self::Malformed { name, line, why } => {
+                write!(f, "failed to read the patch {name}: line {line}: {why}")
+            }
             Self::Binary { name, file } => {
-                write!(f, "failed to use the patch {name}: it changes {file} as a binary file, which is not supported")
+                write!(
+                    f,
+                    "failed to use the patch {name}: it changes {file} as a binary file, which is not supported"
+                )
             }
             Self::Outside { name, file, why } => {
                 write!(f, "failed to use the patch {name}: it reaches outside the tree: {file}: {why}")

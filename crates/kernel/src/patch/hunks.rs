@@ -116,12 +116,16 @@ mod tests {
         range.map(|number| format!("line {number}\n")).collect()
     }
 
-    const HUNK: &str = "@@ -4,7 +4,7 @@\n line 4\n line 5\n line 6\n-line 7\n+LINE 7\n line 8\n line 9\n line 10\n";
+    const HUNK: &str =
+        "@@ -4,7 +4,7 @@\n line 4\n line 5\n line 6\n-line 7\n+LINE 7\n line 8\n line 9\n line 10\n";
 
     #[test]
     fn where_it_says() {
         let done = apply(numbered(1..20).as_bytes(), &hunks(HUNK)).unwrap();
-        assert_eq!(String::from_utf8(done.contents).unwrap(), numbered(1..20).replace("line 7\n", "LINE 7\n"));
+        assert_eq!(
+            String::from_utf8(done.contents).unwrap(),
+            numbered(1..20).replace("line 7\n", "LINE 7\n")
+        );
         assert_eq!(done.fuzz, 0);
     }
 

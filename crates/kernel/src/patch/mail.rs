@@ -22,7 +22,9 @@ pub(super) fn split_mbox(text: &[u8]) -> Vec<Vec<u8>> {
     let mut blank = true;
     let mbox = is_separator(&lines, 0);
     for (index, line) in lines.iter().enumerate() {
-        if blank && is_separator(&lines, index) {
+        // git's own separator is one wherever it stands; others follow a blank line.
+        let own = line.trim_ascii_end().ends_with(b" Mon Sep 17 00:00:00 2001");
+        if (blank || own) && is_separator(&lines, index) {
             messages.push(Vec::new());
             blank = false;
             continue;
@@ -55,9 +57,18 @@ fn is_header(line: &[u8]) -> bool {
 
 /// Reads a mail; none if the text is no mail.
 pub(super) fn read(text: &[u8]) -> Option<Mail> {
-    let head: Vec<&[u8]> = text.split(|&byte| byte == b'\n').take_while(|line| !line.trim_ascii().is_empty()).collect();
-    let has = |name: &[u8]| head.iter().any(|line| line.len() >= name.len() && line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)));
-    if !head.first().is_some_and(|line| is_header(line)) || !has(b"subject:") || !(has(b"from:") || has(b"date:")) {
+    let head: Vec<&[u8]> =
+        text.split(|&byte| byte == b'\n').take_while(|line| !line.trim_ascii().is_empty()).collect();
+    let has = |name: &[u8]| {
+        head.iter().any(|line| {
+            line.len() >= name.len()
+                && line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+        })
+    };
+    if !head.first().is_some_and(|line| is_header(line))
+        || !has(b"subject:")
+        || !(has(b"from:") || has(b"date:"))
+    {
         return None;
     }
     let mail = mailparse::parse_mail(text).ok()?;
@@ -68,7 +79,8 @@ pub(super) fn read(text: &[u8]) -> Option<Mail> {
     let body = unix_lines(&body);
     // A From: at the top of the body is the author, where somebody else sent the mail.
     let in_body = body.strip_prefix(b"From: ").and_then(|rest| rest.split(|&byte| byte == b'\n').next());
-    let author = in_body.map(|name| String::from_utf8_lossy(name).trim().to_owned()).or_else(|| header("From"));
+    let author =
+        in_body.map(|name| String::from_utf8_lossy(name).trim().to_owned()).or_else(|| header("From"));
     Some(Mail { subject, author, message_id: header("Message-ID"), number, body })
 }
 
@@ -76,7 +88,10 @@ pub(super) fn read(text: &[u8]) -> Option<Mail> {
 fn collect(mail: &ParsedMail<'_>, body: &mut Vec<u8>) {
     if mail.subparts.is_empty() {
         let kind = mail.ctype.mimetype.to_ascii_lowercase();
-        if (kind.starts_with("text/") && kind != "text/html") || kind.contains("patch") || kind.contains("diff") {
+        if (kind.starts_with("text/") && kind != "text/html")
+            || kind.contains("patch")
+            || kind.contains("diff")
+        {
             body.extend(mail.get_body_raw().unwrap_or_default());
             if body.last().is_some_and(|&byte| byte != b'\n') {
                 body.push(b'\n');

@@ -13,10 +13,12 @@ use crate::{error::bad_input, files::sha256};
 /// Reads a file with patches, or a quilt folder.
 pub(super) fn read(path: &Path) -> Result<Vec<Patch>> {
     if !path.is_dir() {
-        let text = fs::read(path).map_err(|error| bad_input(format!("failed to read {}: {error}", path.display())))?;
+        let text = fs::read(path)
+            .map_err(|error| bad_input(format!("failed to read {}: {error}", path.display())))?;
         return Ok(parse(&file_name(path), &text, 1)?);
     }
-    let Some(folder) = [path.to_owned(), path.join("patches")].into_iter().find(|one| one.join("series").is_file())
+    let Some(folder) =
+        [path.to_owned(), path.join("patches")].into_iter().find(|one| one.join("series").is_file())
     else {
         return Err(bad_input(format!(
             "failed to read {} as a quilt folder: it holds no file named series",
@@ -26,7 +28,9 @@ pub(super) fn read(path: &Path) -> Result<Vec<Patch>> {
     let list = folder.join("series");
     let text = fs::read_to_string(&list).with_context(|| format!("failed to read {}", list.display()))?;
     let mut patches = Vec::new();
-    for (name, strip) in quilt(&text).map_err(|why| bad_input(format!("failed to read {}: {why}", list.display())))? {
+    for (name, strip) in
+        quilt(&text).map_err(|why| bad_input(format!("failed to read {}: {why}", list.display())))?
+    {
         let file = folder.join(&name);
         let text = fs::read(&file).map_err(|error| {
             bad_input(format!("failed to read {}, which {} names: {error}", file.display(), list.display()))
@@ -64,7 +68,9 @@ pub(super) fn parse(name: &str, text: &[u8], strip: usize) -> Result<Vec<Patch>,
         let files = diff::parse(&name, &body, strip)?;
         if files.is_empty() {
             match number {
-                Some((1.., _)) => return Err(PatchError::NotAPatch { name, why: "it holds no diff".to_owned() }),
+                Some((1.., _)) => {
+                    return Err(PatchError::NotAPatch { name, why: "it holds no diff".to_owned() });
+                }
                 // A cover letter, or what people answered.
                 _ => continue,
             }
@@ -109,6 +115,9 @@ fn sort(patches: &mut [(Option<(usize, usize)>, Patch)]) -> Result<(), String> {
     }
     for (index, (number, _)) in patches.iter().enumerate() {
         let number = number.map(|(number, _)| number).unwrap_or_default();
+        if number == 0 {
+            return Err("its cover letter holds a diff".to_owned());
+        }
         if number == index {
             return Err(format!("it holds patch {number}/{total} twice"));
         }
@@ -129,7 +138,8 @@ fn quilt(text: &str) -> Result<Vec<(String, usize)>, String> {
         let fail = |why: String| Err(format!("line {}: {why}", index + 1));
         let words = line.split_whitespace().take_while(|word| !word.starts_with('#')).collect::<Vec<_>>();
         let Some((name, options)) = words.split_first() else { continue };
-        if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        {
             return fail(format!("{name} reaches outside the folder"));
         }
         let mut strip = 1;
@@ -146,6 +156,8 @@ fn quilt(text: &str) -> Result<Vec<(String, usize)>, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const DIFF: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
@@ -163,7 +175,11 @@ mod tests {
 
     #[test]
     fn a_series_is_sorted_and_its_cover_letter_left_out() {
-        let text = [mail("[PATCH 2/2] two", DIFF), mail("[PATCH 0/2] cover", "words"), mail("[PATCH 1/2] one", DIFF)];
+        let text = [
+            mail("[PATCH 2/2] two", DIFF),
+            mail("[PATCH 0/2] cover", "words"),
+            mail("[PATCH 1/2] one", DIFF),
+        ];
         assert_eq!(subjects(&text.concat()).unwrap(), ["one", "two"]);
     }
 
@@ -201,5 +217,33 @@ mod tests {
         assert_eq!(list, [("a.patch".into(), 1), ("b.patch".into(), 0), ("sub/c.patch".into(), 2)]);
         assert!(quilt("../x\n").unwrap_err().contains("outside"));
         assert!(quilt("x -R\n").unwrap_err().contains("-R"));
+    }
+
+    #[test]
+    fn a_quilt_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let patches = folder.path().join("patches");
+        fs::create_dir(&patches).unwrap();
+        assert!(read(folder.path()).unwrap_err().to_string().contains("no file named series"));
+        fs::write(patches.join("series"), "two.patch\none.patch # later\n").unwrap();
+        fs::write(patches.join("two.patch"), DIFF).unwrap();
+        assert!(read(folder.path()).unwrap_err().to_string().contains("one.patch"));
+        fs::write(patches.join("one.patch"), DIFF).unwrap();
+        let names: Vec<String> = read(folder.path()).unwrap().into_iter().map(|patch| patch.name).collect();
+        assert_eq!(names, ["two.patch", "one.patch"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_mixture_of_mail_and_diff_makes_it_panic(picks in proptest::collection::vec(0_usize..16, 0..40)) {
+            let lines = [
+                "From 0123 Mon Sep 17 00:00:00 2001", "From: A <a@b>", "Subject: [PATCH 1/2] x", "Subject: =?UTF-8?q?=C3?=",
+                "Date: x", "Content-Type: multipart/mixed; boundary=\"b\"", "--b", "--b--", "",
+                "Content-Transfer-Encoding: base64", "Content-Transfer-Encoding: quoted-printable",
+                "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b", ">From x", "=C3=", "Subject: [PATCH 0/0]", "\u{e4}\r",
+            ];
+            let text: String = picks.iter().filter_map(|&pick| lines.get(pick)).flat_map(|line| [line, "\n"]).collect();
+            let _ = parse("x", text.as_bytes(), 1);
+        }
     }
 }

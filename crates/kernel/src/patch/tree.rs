@@ -81,7 +81,12 @@ pub fn apply(tree: &Path, series: &[PatchSeries]) -> Result<Changes> {
             && matches!(apply_patch(tree, &changes.files, patch, !revert), Ok((_, 0)))
         {
             let patch = position();
-            return Err(if revert { PatchError::NotInTree { patch } } else { PatchError::AlreadyApplied { patch } }.into());
+            return Err(if revert {
+                PatchError::NotInTree { patch }
+            } else {
+                PatchError::AlreadyApplied { patch }
+            }
+            .into());
         }
         let fuzz = match result {
             Ok((files, fuzz)) => {
@@ -152,7 +157,12 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 /// The files after a patch, and its fuzz; or the file that is in the way.
-fn apply_patch(tree: &Path, files: &Files, patch: &Patch, revert: bool) -> Result<(Files, usize), (String, Trouble)> {
+fn apply_patch(
+    tree: &Path,
+    files: &Files,
+    patch: &Patch,
+    revert: bool,
+) -> Result<(Files, usize), (String, Trouble)> {
     let mut overlay = Overlay { tree, files: files.clone() };
     let mut fuzz = 0;
     let mut one = |file: &FilePatch| {
@@ -185,13 +195,17 @@ impl Overlay<'_> {
         let link_told = patch.old_mode.or(patch.new_mode).is_some_and(|mode| mode & KIND == LINK);
         if link_before && !link_told && !patch.hunks.is_empty() {
             let name = patch.name().to_owned();
-            return Err(Trouble::Outside(name, "it is a symbolic link, and the patch takes it for a file".to_owned()));
+            return Err(Trouble::Outside(
+                name,
+                "it is a symbolic link, and the patch takes it for a file".to_owned(),
+            ));
         }
         let contents = before.as_ref().map(|node| node.contents.as_slice()).unwrap_or_default();
         let done = match hunks::apply(contents, &patch.hunks) {
             Ok(done) => done,
             Err(index) => {
-                let (line, start) = patch.hunks.get(index).map(|hunk| (hunk.line, hunk.old_start)).unwrap_or_default();
+                let (line, start) =
+                    patch.hunks.get(index).map(|hunk| (hunk.line, hunk.old_start)).unwrap_or_default();
                 return rejected(format!(
                     "hunk {} of {} (line {line} of the patch, for line {start} of the file) does not match",
                     index + 1,
@@ -248,7 +262,9 @@ impl Overlay<'_> {
         };
         let metadata = match path.symlink_metadata() {
             Ok(metadata) => metadata,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
             Err(error) => return Err(failed(error)),
         };
         if metadata.is_symlink() {
@@ -266,7 +282,8 @@ impl Overlay<'_> {
 /// Does a link stay in the tree?
 fn inside(name: &str, target: &[u8]) -> Result<(), Trouble> {
     let target = String::from_utf8_lossy(target);
-    let outside = || Err(Trouble::Outside(name.to_owned(), format!("it would be a symbolic link to {target}")));
+    let outside =
+        || Err(Trouble::Outside(name.to_owned(), format!("it would be a symbolic link to {target}")));
     if target.starts_with('/') || target.is_empty() || target.contains(['\n', '\0']) {
         return outside();
     }

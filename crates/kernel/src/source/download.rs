@@ -65,7 +65,8 @@ pub(super) fn repository(
         process::run_quiet(git::command(partial).args(["init", "--quiet", "--bare"]), stop)?;
         let mut fetch = git::command(partial);
         fetch.args(["fetch", "--quiet", "--depth=1", url, revision]);
-        process::run_quiet(&mut fetch, stop).with_context(|| format!("failed to fetch {revision} from {url}"))?;
+        process::run_quiet(&mut fetch, stop)
+            .with_context(|| format!("failed to fetch {revision} from {url}"))?;
         Ok(())
     })?;
     Ok(made.path)

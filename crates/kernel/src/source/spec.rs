@@ -44,7 +44,7 @@ impl SourceSpec {
     ///
     /// # Errors
     /// [`BadInput`](crate::BadInput) when a part is empty, or both a revision and `dirty` are given.
-    pub fn tree(text: &str, dirty: bool) -> Result<Self> {
+    pub fn parse_tree(text: &str, dirty: bool) -> Result<Self> {
         let (dir, revision) = match text.rsplit_once('@') {
             Some((dir, revision)) if !Path::new(text).is_dir() => (dir, Some(revision)),
             _ => (text, None),
@@ -76,18 +76,21 @@ mod tests {
 
     #[test]
     fn a_revision_follows_the_last_at() {
-        assert_eq!(SourceSpec::tree("/no/linux", false).unwrap(), tree("/no/linux", None));
-        assert_eq!(SourceSpec::tree("/no/linux@v6.12", false).unwrap(), tree("/no/linux", Some("v6.12")));
-        assert_eq!(SourceSpec::tree("/no/a@b@v1", false).unwrap(), tree("/no/a@b", Some("v1")));
-        assert!(SourceSpec::tree("@v1", false).is_err());
-        assert!(SourceSpec::tree("/no/linux@", false).is_err());
-        assert!(SourceSpec::tree("/no/linux@v1", true).is_err());
+        assert_eq!(SourceSpec::parse_tree("/no/linux", false).unwrap(), tree("/no/linux", None));
+        assert_eq!(
+            SourceSpec::parse_tree("/no/linux@v6.12", false).unwrap(),
+            tree("/no/linux", Some("v6.12"))
+        );
+        assert_eq!(SourceSpec::parse_tree("/no/a@b@v1", false).unwrap(), tree("/no/a@b", Some("v1")));
+        assert!(SourceSpec::parse_tree("@v1", false).is_err());
+        assert!(SourceSpec::parse_tree("/no/linux@", false).is_err());
+        assert!(SourceSpec::parse_tree("/no/linux@v1", true).is_err());
     }
 
     #[test]
     fn a_folder_with_an_at_in_its_name_is_a_folder() {
         let folder = tempfile::Builder::new().prefix("a@b").tempdir().unwrap();
         let name = folder.path().to_str().unwrap();
-        assert_eq!(SourceSpec::tree(name, false).unwrap(), tree(name, None));
+        assert_eq!(SourceSpec::parse_tree(name, false).unwrap(), tree(name, None));
     }
 }

@@ -51,7 +51,8 @@ fn quoted_names() {
 
 #[test]
 fn two_files_and_a_signature() {
-    let text = format!("Subject\n---\n x | 2 +-\n\n--- a/x\n+++ b/x\n{HUNK}--- a/y\n+++ b/y\n{HUNK}-- \n2.47\n");
+    let text =
+        format!("Subject\n---\n x | 2 +-\n\n--- a/x\n+++ b/x\n{HUNK}--- a/y\n+++ b/y\n{HUNK}-- \n2.47\n");
     assert_eq!(parse("x", text.as_bytes(), 1).unwrap().len(), 2);
 }
 

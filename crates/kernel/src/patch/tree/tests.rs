@@ -39,7 +39,10 @@ fn a_clone_is_changed_and_what_it_shares_is_not() {
     assert_eq!(again, "failed to apply patch 1 of 1 (x.patch): it is already in the tree");
     let back = apply(clone.path(), &[series(CHANGE, true)]).unwrap();
     back.write(clone.path()).unwrap();
-    assert_eq!(fs::read(clone.path().join("mm/a.c")).unwrap(), fs::read(pristine.path().join("mm/a.c")).unwrap());
+    assert_eq!(
+        fs::read(clone.path().join("mm/a.c")).unwrap(),
+        fs::read(pristine.path().join("mm/a.c")).unwrap()
+    );
 }
 
 #[test]
@@ -96,7 +99,8 @@ fn links() {
     let tree = tree();
     std::os::unix::fs::symlink("/tmp", tree.path().join("out")).unwrap();
     std::os::unix::fs::symlink("a.c", tree.path().join("mm/l.c")).unwrap();
-    let through = "diff --git a/out/x b/out/x\nnew file mode 100644\n--- /dev/null\n+++ b/out/x\n@@ -0,0 +1 @@\n+n\n";
+    let through =
+        "diff --git a/out/x b/out/x\nnew file mode 100644\n--- /dev/null\n+++ b/out/x\n@@ -0,0 +1 @@\n+n\n";
     let error = failure(tree.path(), &[series(through, false)]);
     assert!(error.contains("outside the tree: out/x: out is a symbolic link"), "{error}");
     let error = failure(tree.path(), &[series(&CHANGE.replace("a.c", "l.c"), false)]);

@@ -1,0 +1,280 @@
+//! Builds: one full build a configuration, and every other kernel from its objects.
+
+mod identity;
+mod log;
+mod make;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result};
+pub use identity::{Cost, KernelIdentity, PatchIdentity};
+pub use log::first_errors;
+
+use self::{
+    identity::Stored,
+    make::{Make, copy_objects, link_tree},
+};
+use crate::{
+    Cache, Event, Events, PatchSeries, PristineTree,
+    cache::{Kind, Lock, writing},
+    config::Fragment,
+    files,
+    patch::{self, Changes},
+    source::short,
+    toolchain::Toolchain,
+};
+
+/// Part of every key: counts up when the way of building changes.
+const RECIPE_VERSION: &str = "1";
+
+/// What a kernel is made of.
+#[derive(Clone, Debug)]
+pub struct Recipe<'a> {
+    /// The source.
+    pub source: &'a PristineTree,
+    /// Patches on it: a manifest's first, then the user's.
+    pub patches: Vec<PatchSeries>,
+    /// Kconfig fragments over `allnoconfig`; a later one overrides an earlier one.
+    pub fragments: Vec<PathBuf>,
+}
+
+/// A kernel in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuiltKernel {
+    /// The image, bootable by PVH.
+    pub vmlinux: PathBuf,
+    /// Its `.config`.
+    pub config: PathBuf,
+    /// What it is.
+    pub identity: KernelIdentity,
+    /// Whether it was built before.
+    pub from_cache: bool,
+    /// What building it took, whenever that was.
+    pub cost: Cost,
+}
+
+impl BuiltKernel {
+    /// Whether both are the same image: then what differs between their recipes changes no built object.
+    #[must_use]
+    pub fn same_image(&self, other: &Self) -> bool {
+        self.identity.vmlinux_sha256 == other.identity.vmlinux_sha256
+    }
+}
+
+/// Builds a kernel, or finds it built. Whether the patches apply is known before anything is built.
+///
+/// # Errors
+/// [`BadInput`](crate::BadInput) for missing tools, malformed fragments and symbols that the tree drops;
+/// [`PatchError`](crate::PatchError); [`BuildFailed`](crate::BuildFailed); [`Interrupted`](crate::Interrupted); and what
+/// the disk fails with.
+pub fn build(
+    cache: &Cache,
+    recipe: &Recipe<'_>,
+    events: &Events<'_>,
+    stop: &AtomicBool,
+) -> Result<BuiltKernel> {
+    let toolchain = Toolchain::check()?;
+    let fragment = Fragment::read(&recipe.fragments)?;
+    let root_key = root_key(recipe.source, &fragment, &toolchain);
+    let key = kernel_key(recipe, &fragment, &toolchain);
+    let builder = Builder { cache, recipe, events, stop, toolchain, fragment, root_key };
+    if let Some(entry) = cache.find(Kind::Kernel, &key) {
+        events(Event::Cached(key));
+        return builder.built(&entry, true);
+    }
+    let changes = patch::apply(&recipe.source.path, &recipe.patches)?;
+    let label = format!("a build of {}", recipe.source.identity.what);
+    let made = cache.produce(Kind::Kernel, &key, &label, events, stop, |partial| {
+        builder.kernel(partial, &key, &changes)
+    })?;
+    let kernel = builder.built(&made.path, !made.fresh)?;
+    events(Event::Built { key, wall_millis: kernel.cost.wall_millis });
+    Ok(kernel)
+}
+
+fn root_key(source: &PristineTree, fragment: &Fragment, toolchain: &Toolchain) -> String {
+    // A command line with ccache is another command line: make would compile all of it again.
+    let ccache = if toolchain.ccache { "ccache" } else { "" };
+    let parts = [RECIPE_VERSION, &source.id, &toolchain.version, &fragment.text(), ccache];
+    short(&files::sha256(parts.join("\0").as_bytes())).to_owned()
+}
+
+fn kernel_key(recipe: &Recipe<'_>, fragment: &Fragment, toolchain: &Toolchain) -> String {
+    let mut parts =
+        vec![RECIPE_VERSION.to_owned(), recipe.source.id.clone(), toolchain.version.clone(), fragment.text()];
+    for series in &recipe.patches {
+        let side = if series.revert { "-" } else { "+" };
+        parts.extend(series.patches.iter().map(|patch| format!("{side}{}", patch.sha256)));
+    }
+    short(&files::sha256(parts.join("\0").as_bytes())).to_owned()
+}
+
+struct Builder<'a> {
+    cache: &'a Cache,
+    recipe: &'a Recipe<'a>,
+    events: &'a Events<'a>,
+    stop: &'a AtomicBool,
+    toolchain: Toolchain,
+    fragment: Fragment,
+    root_key: String,
+}
+
+/// Names in a root's folder and in a kernel's.
+const OBJECTS: &str = "build";
+const VMLINUX: &str = "vmlinux";
+const CONFIG: &str = "config";
+const LOG: &str = "build.log";
+const STORED: &str = "identity.json";
+
+impl Builder<'_> {
+    /// Reads a kernel of the cache.
+    fn built(&self, entry: &Path, from_cache: bool) -> Result<BuiltKernel> {
+        let Stored { mut identity, cost } = Stored::read(&entry.join(STORED))?;
+        // The same files may have come from another place; the place is the caller's.
+        identity.source = self.recipe.source.identity.clone();
+        Ok(BuiltKernel {
+            vmlinux: entry.join(VMLINUX),
+            config: entry.join(CONFIG),
+            identity,
+            from_cache,
+            cost,
+        })
+    }
+
+    /// Builds a kernel into a new folder of the cache.
+    fn kernel(&self, partial: &Path, key: &str, changes: &Changes) -> Result<()> {
+        let root = self.root()?;
+        let root_cost = Stored::cost(&root.join(STORED))?;
+        fs::create_dir(partial).map_err(|error| writing(error, partial))?;
+        let image = partial.join(VMLINUX);
+        let config = partial.join(CONFIG);
+        let mut cost = root_cost;
+        if changes.applied.is_empty() {
+            let objects = root.join(OBJECTS);
+            for (from, to) in [
+                (objects.join(VMLINUX), &image),
+                (objects.join(".config"), &config),
+                (root.join(LOG), &partial.join(LOG)),
+            ] {
+                fs::copy(&from, to).map_err(|error| writing(error, to))?;
+            }
+        } else {
+            let log = self.cache.logs().join(format!("{key}.log"));
+            let spent = self.patched(&root.join(OBJECTS), changes, &log, &image, &config)?;
+            files::move_file(&log, &partial.join(LOG))?;
+            cost = Cost { wall_millis: millis(spent.wall), cpu_millis: millis(spent.cpu), ..root_cost };
+        }
+        let contents = fs::read(&config).with_context(|| format!("failed to read {}", config.display()))?;
+        let identity = KernelIdentity {
+            key: key.to_owned(),
+            source: self.recipe.source.identity.clone(),
+            patches: changes.applied.iter().map(PatchIdentity::from).collect(),
+            config_sha256: files::sha256(&contents),
+            compiler: self.toolchain.version.clone(),
+            vmlinux_sha256: files::sha256_file(&image)?,
+        };
+        Stored { identity, cost }.write(&partial.join(STORED))
+    }
+
+    /// The root build: its objects, and what it took.
+    fn root(&self) -> Result<PathBuf> {
+        let label = format!("the base build of {}", self.recipe.source.identity.what);
+        let made =
+            self.cache.produce(Kind::Root, &self.root_key, &label, self.events, self.stop, |partial| {
+                let started = Instant::now();
+                let log = self.fresh_log(&format!("root-{}", self.root_key))?;
+                let (work, _lock) = self.work(&label)?;
+                let tree = work.join("tree");
+                let mut cpu = link_tree(&self.recipe.source.path, &tree, self.stop)?.cpu;
+                let make = self.make(&tree, &log);
+                cpu += make.configure(&self.fragment, &work)?.cpu;
+                let steps = self.cache.root().join("roots").join("steps");
+                let expected = fs::read_to_string(&steps).ok().and_then(|text| text.trim().parse().ok());
+                let (spent, done) = make.vmlinux(expected)?;
+                cpu += spent.cpu;
+                files::replace(&steps, done.to_string().as_bytes(), 0o644)?;
+                fs::create_dir(partial).map_err(|error| writing(error, partial))?;
+                files::move_file(&log, &partial.join(LOG))?;
+                files::move_file(&tree.join(OBJECTS), &partial.join(OBJECTS))?;
+                self.cache.discard(&work)?;
+                let wall_millis = millis(started.elapsed());
+                let cpu_millis = millis(cpu);
+                let cost = Cost {
+                    wall_millis,
+                    cpu_millis,
+                    root_wall_millis: wall_millis,
+                    root_cpu_millis: cpu_millis,
+                };
+                Stored::write_cost(cost, &partial.join(STORED))
+            })?;
+        Ok(made.path)
+    }
+
+    /// A clone of the root build, patched and built further.
+    fn patched(
+        &self,
+        objects: &Path,
+        changes: &Changes,
+        log: &Path,
+        image: &Path,
+        config: &Path,
+    ) -> Result<crate::process::Spent> {
+        truncate(log)?;
+        let (work, _lock) = self.work("a build from the same base")?;
+        let started = Instant::now();
+        (self.events)(Event::Cloning);
+        let tree = work.join("tree");
+        let mut cpu = link_tree(&self.recipe.source.path, &tree, self.stop)?.cpu;
+        cpu += copy_objects(objects, &tree.join(OBJECTS), self.stop)?.cpu;
+        changes.write(&tree)?;
+        let make = self.make(&tree, log);
+        if changes.paths().any(touches_config) {
+            cpu += make.configure(&self.fragment, &work)?.cpu;
+        }
+        cpu += make.vmlinux(None)?.0.cpu;
+        files::move_file(&tree.join(OBJECTS).join(VMLINUX), image)?;
+        files::move_file(&tree.join(OBJECTS).join(".config"), config)?;
+        self.cache.discard(&work)?;
+        Ok(crate::process::Spent { wall: started.elapsed(), cpu })
+    }
+
+    /// The one folder where builds from this root take place, empty. Host tools such as objtool are built by
+    /// absolute path: in another folder they, and so every object, would be built again.
+    fn work(&self, what: &str) -> Result<(PathBuf, Lock)> {
+        let lock = self.cache.lock(Kind::Work, &self.root_key, what, self.events, self.stop)?;
+        let work = self.cache.entry(Kind::Work, &self.root_key);
+        self.cache.discard(&work)?;
+        fs::create_dir(&work).map_err(|error| writing(error, &work))?;
+        Ok((work, lock))
+    }
+
+    fn fresh_log(&self, name: &str) -> Result<PathBuf> {
+        let log = self.cache.logs().join(format!("{name}.log"));
+        truncate(&log)?;
+        Ok(log)
+    }
+
+    fn make<'b>(&'b self, tree: &'b Path, log: &'b Path) -> Make<'b> {
+        let ccache = self.toolchain.ccache.then(|| self.cache.root().join("ccache"));
+        Make { tree, log, ccache, cache: self.cache.root(), events: self.events, stop: self.stop }
+    }
+}
+
+fn truncate(log: &Path) -> Result<()> {
+    fs::write(log, "").map_err(|error| writing(error, log))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Must the tree be configured again after this file has changed?
+fn touches_config(path: &str) -> bool {
+    path.starts_with("scripts/kconfig/")
+        || path.rsplit('/').next().is_some_and(|name| name.starts_with("Kconfig"))
+}

@@ -1,0 +1,138 @@
+//! `make` in a kernel tree, always in the same way: no variable of the caller's reaches it.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::AtomicBool,
+    thread,
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::log::{first_errors, is_step};
+use crate::{
+    BuildFailed, Event, Events,
+    cache::writing,
+    config::Fragment,
+    process::{self, Spent},
+};
+
+/// A tree to run make in.
+pub(super) struct Make<'a> {
+    pub tree: &'a Path,
+    pub log: &'a Path,
+    /// ccache's folder, if ccache is there.
+    pub ccache: Option<PathBuf>,
+    pub cache: &'a Path,
+    pub events: &'a Events<'a>,
+    pub stop: &'a AtomicBool,
+}
+
+impl Make<'_> {
+    /// Configures: the smallest configuration with a fragment over it, which must hold afterwards.
+    pub(super) fn configure(&self, fragment: &Fragment, scratch: &Path) -> Result<Spent> {
+        (self.events)(Event::Configuring);
+        let wanted = scratch.join("fragment.config");
+        fs::write(&wanted, fragment.text()).map_err(|error| writing(error, &wanted))?;
+        let objects = self.tree.join("build");
+        fs::create_dir_all(&objects).map_err(|error| writing(error, &objects))?;
+        let mut make = self.command();
+        make.env("KCONFIG_ALLCONFIG", &wanted).arg("allnoconfig");
+        let spent = self.run(&mut make, |_| {})?;
+        let path = objects.join(".config");
+        let config =
+            fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
+        fragment.check(&config, self.tree)?;
+        Ok(spent)
+    }
+
+    /// Builds the image, and tells how many steps it took.
+    pub(super) fn vmlinux(&self, expected: Option<u64>) -> Result<(Spent, u64)> {
+        (self.events)(Event::Building { done: 0, expected });
+        let mut make = self.command();
+        make.arg("vmlinux");
+        let mut done = 0;
+        let mut line = Vec::new();
+        let spent = self.run(&mut make, |output| {
+            let before = done;
+            for &byte in output {
+                if byte == b'\n' {
+                    done += u64::from(is_step(&line));
+                    line.clear();
+                } else if line.len() < 8 {
+                    // Enough to tell; a line may be long.
+                    line.push(byte);
+                }
+            }
+            if done != before {
+                (self.events)(Event::Building { done, expected });
+            }
+        })?;
+        let image = self.tree.join("build/vmlinux");
+        if !image.is_file() {
+            bail!(
+                "failed to find {} after a build that succeeded; its log: {}",
+                image.display(),
+                self.log.display()
+            );
+        }
+        Ok((spent, done))
+    }
+
+    fn command(&self) -> Command {
+        let mut make = Command::new("make");
+        make.current_dir(self.tree).env_clear();
+        for name in ["PATH", "HOME", "TMPDIR"] {
+            if let Some(value) = env::var_os(name) {
+                make.env(name, value);
+            }
+        }
+        make.env("LC_ALL", "C")
+            // The image is the same whenever, wherever and by whomever it is built.
+            .env("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970")
+            .env("KBUILD_BUILD_USER", "mthp")
+            .env("KBUILD_BUILD_HOST", "regress")
+            .env("KBUILD_BUILD_VERSION", "1")
+            // Or setlocalversion would take a repository around the cache for the kernel's.
+            .env("GIT_CEILING_DIRECTORIES", self.cache)
+            .arg(format!("-j{}", thread::available_parallelism().map_or(1, std::num::NonZero::get)))
+            // A compiler's words stay together in the log.
+            .arg("--output-sync=target")
+            .args(["O=build", "ARCH=x86_64", "LOCALVERSION="]);
+        if let Some(folder) = &self.ccache {
+            make.env("CCACHE_DIR", folder)
+                .env("CCACHE_BASEDIR", self.cache)
+                // Objects hold no path; those of another tree are as good.
+                .env("CCACHE_NOHASHDIR", "1")
+                .args(["CC=ccache gcc", "HOSTCC=ccache gcc"]);
+        }
+        make
+    }
+
+    fn run(&self, make: &mut Command, output: impl FnMut(&[u8])) -> Result<Spent> {
+        let (status, spent) = process::run_logged(make, self.log, self.stop, output)?;
+        if status.success() {
+            return Ok(spent);
+        }
+        let log = fs::read(self.log).with_context(|| format!("failed to read {}", self.log.display()))?;
+        let first_errors = first_errors(&String::from_utf8_lossy(&log));
+        Err(BuildFailed { first_errors, log: self.log.to_owned() }.into())
+    }
+}
+
+/// Clones a tree by hard links: its files must then be replaced and never written to.
+pub(super) fn link_tree(from: &Path, to: &Path, stop: &AtomicBool) -> Result<Spent> {
+    copy(&["-a", "-l"], from, to, stop)
+}
+
+/// Copies objects with their times, by reference where the filesystem can.
+pub(super) fn copy_objects(from: &Path, to: &Path, stop: &AtomicBool) -> Result<Spent> {
+    copy(&["-a", "--reflink=auto"], from, to, stop)
+}
+
+fn copy(options: &[&str], from: &Path, to: &Path, stop: &AtomicBool) -> Result<Spent> {
+    let mut cp = Command::new("cp");
+    cp.args(options).arg("--").arg(from).arg(to);
+    process::run_quiet(&mut cp, stop).with_context(|| format!("failed to clone {}", from.display()))
+}
