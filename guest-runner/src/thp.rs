@@ -19,6 +19,8 @@ use crate::{
 pub const ROOT: &str = "/sys/kernel/mm/transparent_hugepage";
 /// What the kernel keeps free; it raises it when khugepaged starts.
 pub const MIN_FREE: &str = "/proc/sys/vm/min_free_kbytes";
+/// The larger, the fewer free pages wait in lists of the CPUs, where buddyinfo does not see them.
+pub const PER_CPU: &str = "/proc/sys/vm/percpu_pagelist_high_fraction";
 /// khugepaged looks again after 49 days.
 const ASLEEP: &str = "4294967295";
 /// khugepaged answers within milliseconds; this is for a host with no time.
@@ -93,7 +95,7 @@ impl Calm {
         let mut calm = Self(settings, false);
         calm.restore()?;
         // What the fragmentation test turns on the way.
-        for path in [HUGETLB_POOL, MIN_FREE] {
+        for path in [HUGETLB_POOL, MIN_FREE, PER_CPU] {
             if let Ok(value) = fs::read_to_string(path) {
                 calm.0.push((path.into(), value.trim().to_owned()));
             }
@@ -133,8 +135,9 @@ impl Calm {
 }
 
 /// Puts this process on khugepaged's list, which a first huge fault does: here in `area`, of 4 MiB.
+/// Wherever it starts, its middle lies in a whole block.
 pub fn show_to_khugepaged(area: &mem::Area) {
-    area.touch_every(4 * MIB);
+    area.touch_every(2 * MIB);
 }
 
 /// The file that counts khugepaged's walks through its list.

@@ -62,6 +62,9 @@ struct Facts {
 fn load() -> Result<Facts> {
     // What khugepaged reserves would stay as large blocks.
     fs::write(thp::MIN_FREE, "2048").context("failed to lower what the kernel keeps free")?;
+    if std::path::Path::new(thp::PER_CPU).exists() {
+        fs::write(thp::PER_CPU, "100000").context("failed to shorten the CPUs' lists of free pages")?;
+    }
     // The ballast shrinks the memory under test, so that a fixed amount of loading fills it on any guest. The
     // pool's pages are not filled with zeros, which would take seconds under emulation.
     let ballast_kib = (free_kib()? - LEFT_MIB * 1024).max(0);

@@ -29,7 +29,7 @@ vmlinux: build/a.o build/b.o
 
 build/%.o: mm/%.c
 	@echo '  CC      $<'
-	@if [ -n "$(SLOW)$(shell cat slow 2>/dev/null)" ]; then sleep 30; fi
+	@if [ -n "$(SLOW)$(shell cat slow 2>/dev/null)" ]; then touch build/slow; sleep 30; fi
 	@if grep -Hn BROKEN $<; then echo '../$<:1:1: error: BROKEN undeclared'; exit 1; fi
 	@grep -v '^//' $< > $@
 
