@@ -40,7 +40,9 @@ fn apt(arguments: &[&str], packages: &[&str]) -> Result<()> {
         sudo
     };
     command.args(arguments).args(packages).env("DEBIAN_FRONTEND", "noninteractive");
-    let output = command.output().with_context(|| format!("failed to start {command:?} (--setup knows Debian only)"))?;
+    let output = command
+        .output()
+        .with_context(|| format!("failed to start {command:?} (--setup knows Debian only)"))?;
     if !output.status.success() {
         bail!(
             "failed to install packages: {command:?} ended with {}\n{}",

@@ -1,5 +1,7 @@
 //! What users type, error paths included. Nothing here boots a kernel.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap in a test is a failed test")]
+
 use std::{
     fs,
     process::{Command, Output},

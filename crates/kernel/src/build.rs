@@ -39,8 +39,9 @@ pub struct Recipe<'a> {
     pub source: &'a PristineTree,
     /// Patches on it: a manifest's first, then the user's.
     pub patches: Vec<PatchSeries>,
-    /// Kconfig fragments over `allnoconfig`; a later one overrides an earlier one.
-    pub fragments: Vec<PathBuf>,
+    /// What is asked for over `allnoconfig`. Read once and used for both kernels: a file that changes between
+    /// two builds would make their configs differ.
+    pub fragment: Fragment,
 }
 
 /// A kernel in the cache.
@@ -79,10 +80,9 @@ pub fn build(
     stop: &AtomicBool,
 ) -> Result<BuiltKernel> {
     let toolchain = Toolchain::check()?;
-    let fragment = Fragment::read(&recipe.fragments)?;
-    let root_key = root_key(recipe.source, &fragment, &toolchain);
-    let key = kernel_key(recipe, &fragment, &toolchain);
-    let builder = Builder { cache, recipe, events, stop, toolchain, fragment, root_key };
+    let root_key = root_key(recipe.source, &recipe.fragment, &toolchain);
+    let key = kernel_key(recipe, &toolchain);
+    let builder = Builder { cache, recipe, events, stop, toolchain, root_key };
     if let Some(entry) = cache.find(Kind::Kernel, &key) {
         events(Event::Cached(key));
         return builder.built(&entry, true);
@@ -104,9 +104,13 @@ fn root_key(source: &PristineTree, fragment: &Fragment, toolchain: &Toolchain) -
     short(&files::sha256(parts.join("\0").as_bytes())).to_owned()
 }
 
-fn kernel_key(recipe: &Recipe<'_>, fragment: &Fragment, toolchain: &Toolchain) -> String {
-    let mut parts =
-        vec![RECIPE_VERSION.to_owned(), recipe.source.id.clone(), toolchain.version.clone(), fragment.text()];
+fn kernel_key(recipe: &Recipe<'_>, toolchain: &Toolchain) -> String {
+    let mut parts = vec![
+        RECIPE_VERSION.to_owned(),
+        recipe.source.id.clone(),
+        toolchain.version.clone(),
+        recipe.fragment.text(),
+    ];
     for series in &recipe.patches {
         let side = if series.revert { "-" } else { "+" };
         parts.extend(series.patches.iter().map(|patch| format!("{side}{}", patch.sha256)));
@@ -120,7 +124,6 @@ struct Builder<'a> {
     events: &'a Events<'a>,
     stop: &'a AtomicBool,
     toolchain: Toolchain,
-    fragment: Fragment,
     root_key: String,
 }
 
@@ -192,7 +195,7 @@ impl Builder<'_> {
                 let tree = work.join("tree");
                 let mut cpu = link_tree(&self.recipe.source.path, &tree, self.stop)?.cpu;
                 let make = self.make(&tree, &log);
-                cpu += make.configure(&self.fragment, &work)?.cpu;
+                cpu += make.configure(&self.recipe.fragment, &work)?.cpu;
                 let steps = self.cache.root().join("roots").join("steps");
                 let expected = fs::read_to_string(&steps).ok().and_then(|text| text.trim().parse().ok());
                 let (spent, done) = make.vmlinux(expected)?;
@@ -234,7 +237,7 @@ impl Builder<'_> {
         changes.write(&tree)?;
         let make = self.make(&tree, log);
         if changes.paths().any(touches_config) {
-            cpu += make.configure(&self.fragment, &work)?.cpu;
+            cpu += make.configure(&self.recipe.fragment, &work)?.cpu;
         }
         cpu += make.vmlinux(None)?.0.cpu;
         files::move_file(&tree.join(OBJECTS).join(VMLINUX), image)?;

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 
 use common::{BREAK_B, CHANGE_A, COMMENT_A, World, snapshot};
-use mthp_kernel::{BadInput, BuildFailed, Event, PatchError, PatchSeries, Recipe};
+use mthp_kernel::{BadInput, BuildFailed, Event, PatchError, PatchSeries, Recipe, config::Fragment};
 
 #[test]
 fn only_what_a_patch_touches_is_built_again() {
@@ -93,12 +93,12 @@ fn a_revert_takes_out_what_a_patch_put_in() {
     let base = world.build(&[]).unwrap();
     let source = world.fetch(&world.spec()).unwrap();
     let series = |revert| PatchSeries::parse("x.patch", CHANGE_A.as_bytes(), revert).unwrap();
-    let fragments = vec![world.fragment.clone()];
+    let fragment = Fragment::read(&[world.fragment.clone()]).unwrap();
     let both =
-        Recipe { source: &source, patches: vec![series(false), series(true)], fragments: fragments.clone() };
+        Recipe { source: &source, patches: vec![series(false), series(true)], fragment: fragment.clone() };
     assert!(world.build_recipe(&both).unwrap().same_image(&base));
     let error =
-        world.build_recipe(&Recipe { source: &source, patches: vec![series(true)], fragments }).unwrap_err();
+        world.build_recipe(&Recipe { source: &source, patches: vec![series(true)], fragment }).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(PatchError::NotInTree { .. })), "{error:#}");
 }
 

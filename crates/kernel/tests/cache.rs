@@ -13,7 +13,7 @@ use std::{
 };
 
 use common::{CHANGE_A, SLOW, World};
-use mthp_kernel::{Event, Interrupted, PatchSeries, Recipe};
+use mthp_kernel::{Event, Interrupted, PatchSeries, Recipe, config::Fragment};
 
 #[test]
 fn two_runs_at_once_build_once() {
@@ -62,7 +62,8 @@ fn helper_that_builds_in_a_process_of_its_own() {
     let spec = mthp_kernel::SourceSpec::Tree { dir: folder.join("linux"), revision: None, dirty: false };
     let source = mthp_kernel::fetch(&cache, &spec, &|_| {}, &world.stop).unwrap();
     let patches = vec![PatchSeries::parse("x.patch", SLOW.as_bytes(), false).unwrap()];
-    let recipe = Recipe { source: &source, patches, fragments: vec![folder.join("base.config")] };
+    let recipe =
+        Recipe { source: &source, patches, fragment: Fragment::read(&[folder.join("base.config")]).unwrap() };
     mthp_kernel::build(&cache, &recipe, &|_| {}, &world.stop).unwrap();
 }
 

@@ -77,7 +77,8 @@ impl Setting {
             .prefix(&format!("initramfs-{side}-{index}-"))
             .tempfile_in(&self.folder)
             .with_context(|| format!("failed to make a file in {}", self.folder.display()))?;
-        fs::write(file.path(), archive).with_context(|| format!("failed to write {}", file.path().display()))?;
+        fs::write(file.path(), archive)
+            .with_context(|| format!("failed to write {}", file.path().display()))?;
         let plan = BootPlan {
             side,
             index,
@@ -188,7 +189,9 @@ fn step(event: &BootEvent) -> Option<String> {
         BootEvent::Hello { tests, millis } => Some(format!("up after {millis} ms, {} tests", tests.len())),
         BootEvent::TestStarted(name) => Some(name.clone()),
         BootEvent::Failure(line) => Some(line.clone()),
-        BootEvent::Started | BootEvent::ConsoleLine(_) | BootEvent::TestFinished(_) | BootEvent::Ended(_) => None,
+        BootEvent::Started | BootEvent::ConsoleLine(_) | BootEvent::TestFinished(_) | BootEvent::Ended(_) => {
+            None
+        }
     }
 }
 

@@ -91,20 +91,20 @@ fn fill(
     });
 
     let started = Instant::now();
-    let base_source = lab.base(&request.base, "base kernel", events)?;
+    let base_source = lab.base(&request.base, &suite.fragments, "base kernel", events)?;
     timings.note("source", started, None);
     let started = Instant::now();
-    let base = lab
-        .build(&base_source, &[], &suite.fragments, "base kernel", events)
-        .context("failed to build the base kernel")?;
+    let base =
+        lab.build(&base_source, &[], "base kernel", events).context("failed to build the base kernel")?;
     timings.note("build base", started, Some(base.cost.cpu_millis));
     report.base = Some(keep_kernel(folder, "base", &label(&request.base), &base)?);
     let started = Instant::now();
     let patched = lab
-        .build(&base_source, patches, &suite.fragments, "patched kernel", events)
+        .build(&base_source, patches, "patched kernel", events)
         .context("failed to build the patched kernel")?;
     timings.note("build patched", started, Some(patched.cost.cpu_millis));
-    report.patched = Some(keep_kernel(folder, "patched", &format!("{} + patch", label(&request.base)), &patched)?);
+    report.patched =
+        Some(keep_kernel(folder, "patched", &format!("{} + patch", label(&request.base)), &patched)?);
     for (number, patch) in patches.iter().flat_map(|series| &series.patches).enumerate() {
         folder.put(&format!("patch-{:02}.patch", number + 1), &patch.text)?;
     }
@@ -122,9 +122,8 @@ fn fill(
         folder: folder.path().to_owned(),
         misbehave: None,
     };
-    let chosen = timings.time("accelerator", || {
-        accelerator(request.accel, &setting, &base.vmlinux, lab.stop(), events)
-    })?;
+    let chosen = timings
+        .time("accelerator", || accelerator(request.accel, &setting, &base.vmlinux, lab.stop(), events))?;
     setting.accel = chosen.accel;
     report.accelerator = Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
     folder.write(report)?;

@@ -26,7 +26,8 @@ impl Folder {
     pub fn make(named: Option<&Path>, stamp: &str, suite: &str) -> Result<Self> {
         let path = match named {
             Some(path) => {
-                let foreign = path.is_dir() && !path.join(REPORT).exists() && fs::read_dir(path)?.next().is_some();
+                let foreign =
+                    path.is_dir() && !path.join(REPORT).exists() && fs::read_dir(path)?.next().is_some();
                 if path.is_file() || foreign {
                     return Err(BadInput(format!(
                         "failed to use {} for the report: it exists and holds something else; name a new or empty folder",
@@ -77,7 +78,8 @@ impl Folder {
     /// When it cannot be read or written.
     pub fn keep(&self, file: &Path, name: &str) -> Result<()> {
         let to = self.0.join(name);
-        fs::copy(file, &to).with_context(|| format!("failed to copy {} to {}", file.display(), to.display()))?;
+        fs::copy(file, &to)
+            .with_context(|| format!("failed to copy {} to {}", file.display(), to.display()))?;
         Ok(())
     }
 

@@ -16,7 +16,17 @@ pub fn build(project: &Project) -> Result<Vec<u8>> {
     let target_dir = project.root().join("target/guest");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
-        .args(["build", "--quiet", "--locked", "--package", "guest-runner", "--profile", "guest", "--target", TARGET])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            "guest-runner",
+            "--profile",
+            "guest",
+            "--target",
+            TARGET,
+        ])
         .arg("--target-dir")
         .arg(&target_dir)
         .current_dir(project.root())
@@ -27,7 +37,10 @@ pub fn build(project: &Project) -> Result<Vec<u8>> {
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     let output = cargo.output().context("failed to start cargo for the guest runner")?;
     if !output.status.success() {
-        bail!("failed to build the guest runner: {cargo:?}\n{}", String::from_utf8_lossy(&output.stderr).trim_end());
+        bail!(
+            "failed to build the guest runner: {cargo:?}\n{}",
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
     }
     read(&target_dir.join(TARGET).join("guest/guest-runner"))
 }

@@ -1,10 +1,11 @@
 //! What every experiment needs: the checkout, the cache, QEMU, and the wish to stop.
 
-use std::path::Path;
+use std::{path::Path, time::Instant};
 
 use anyhow::Result;
 use mthp_kernel::{
-    BuiltKernel, Cache, Event as BuildEvent, PatchSeries, PristineTree, Recipe, SourceSpec, build, fetch,
+    BuiltKernel, Cache, Event as BuildEvent, PatchSeries, PristineTree, Recipe, SourceSpec, build,
+    config::Fragment, fetch,
 };
 use mthp_vm::{accel::Accel, qemu::Qemu};
 
@@ -31,6 +32,7 @@ pub struct Lab {
 pub(crate) struct Base {
     pub(crate) tree: PristineTree,
     pub(crate) patches: Vec<PatchSeries>,
+    pub(crate) fragment: Fragment,
 }
 
 impl Lab {
@@ -89,12 +91,19 @@ impl Lab {
         label: &str,
         events: &Events<'_>,
     ) -> Result<BuiltKernel> {
-        let base = self.base(&BaseKernel::Named(name.to_owned()), label, events)?;
-        self.build(&base, patches, fragments, label, events)
+        let base = self.base(&BaseKernel::Named(name.to_owned()), fragments, label, events)?;
+        self.build(&base, patches, label, events)
     }
 
-    /// Fetches a base kernel's source and reads its patches.
-    pub(crate) fn base(&self, base: &BaseKernel, label: &str, events: &Events<'_>) -> Result<Base> {
+    /// Fetches a base kernel's source and reads its patches and fragments, once for both kernels.
+    pub(crate) fn base(
+        &self,
+        base: &BaseKernel,
+        fragments: &[String],
+        label: &str,
+        events: &Events<'_>,
+    ) -> Result<Base> {
+        let fragment = Fragment::read(&self.project.fragments(fragments))?;
         let (spec, patches) = match base {
             BaseKernel::Named(name) => {
                 let manifest = self.project.kernel(name)?;
@@ -103,7 +112,7 @@ impl Lab {
             BaseKernel::Tree { spec, dirty } => (SourceSpec::parse_tree(spec, *dirty)?, Vec::new()),
         };
         let tree = fetch(&self.cache, &spec, &translate(label, events), self.stop.builds())?;
-        Ok(Base { tree, patches })
+        Ok(Base { tree, patches, fragment })
     }
 
     /// Builds a base kernel with more patches on top.
@@ -111,20 +120,20 @@ impl Lab {
         &self,
         base: &Base,
         patches: &[PatchSeries],
-        fragments: &[String],
         label: &str,
         events: &Events<'_>,
     ) -> Result<BuiltKernel> {
         let recipe = Recipe {
             source: &base.tree,
             patches: base.patches.iter().chain(patches).cloned().collect(),
-            fragments: self.project.fragments(fragments),
+            fragment: base.fragment.clone(),
         };
         events(&Event::Began { label: label.to_owned(), what: "preparing".to_owned() });
+        let started = Instant::now();
         let built = build(&self.cache, &recipe, &translate(label, events), self.stop.builds());
         let what = match &built {
             Ok(kernel) if kernel.from_cache => format!("built before ({})", base.tree.identity.version),
-            Ok(kernel) => format!("built {} in {} s", base.tree.identity.version, kernel.cost.wall_millis / 1000),
+            Ok(_) => format!("built {} in {} s", base.tree.identity.version, started.elapsed().as_secs())
             Err(_) => "failed".to_owned(),
         };
         events(&Event::Ended { label: label.to_owned(), what });

@@ -17,10 +17,10 @@ mod schedule;
 mod stop;
 mod timing;
 
-pub use folder::Folder;
 pub use boots::{Setting, accelerator};
 pub use error::BadInput;
 pub use event::{Event, Events};
+pub use folder::Folder;
 pub use laboratory::Lab;
 pub use project::Project;
 pub use request::{BaseKernel, Request};

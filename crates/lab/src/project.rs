@@ -79,7 +79,9 @@ impl Project {
         known.sort();
         if !known.iter().any(|one| one == name) {
             let known = known.join(", ");
-            return Err(BadInput(format!("failed to find a {what} named '{name}'; there are: {known}")).into());
+            return Err(
+                BadInput(format!("failed to find a {what} named '{name}'; there are: {known}")).into()
+            );
         }
         Ok(folder.join(format!("{name}.toml")))
     }

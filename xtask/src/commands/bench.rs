@@ -29,7 +29,10 @@ const TEMPLATE: (&str, &str) = ("comment-only.patch", "Larger anonymous mappings
 /// When something it measures fails.
 pub fn run(options: &Bench) -> Result<ExitCode> {
     let source = Project::here()?.kernel(KERNEL)?.source();
-    setup::ensure(&Needs { sources: vec![source], qemu: options.common.qemu.is_none() }, options.common.setup)?;
+    setup::ensure(
+        &Needs { sources: vec![source], qemu: options.common.qemu.is_none() },
+        options.common.setup,
+    )?;
     let lab = super::lab(&options.common)?;
     let progress = Progress::new();
     let events = |event: &Event| progress.on(event);
@@ -86,10 +89,8 @@ fn command(options: &Bench, patch: &Path) -> Result<u64> {
         command.arg("--qemu").arg(qemu);
     }
     let started = Instant::now();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("failed to start {command:?}"))?;
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {
         bail!(
             "failed to measure: {command:?} ended with {}\n{}",
@@ -105,7 +106,11 @@ fn unique_patch(lab: &Lab, folder: &Path) -> Result<std::path::PathBuf> {
     let template = lab.project().patch(name);
     let text =
         fs::read_to_string(&template).with_context(|| format!("failed to read {}", template.display()))?;
-    ensure!(text.contains(words), "failed to make a new patch of {}: it does not say '{words}'", template.display());
+    ensure!(
+        text.contains(words),
+        "failed to make a new patch of {}: it does not say '{words}'",
+        template.display()
+    );
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_nanos();
     let path = folder.join(format!("bench-{now}.patch"));
     fs::write(&path, text.replace(words, &format!("Bench {now}: they start at")))

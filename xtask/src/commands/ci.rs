@@ -29,7 +29,14 @@ const STORIES: &[Step] = &[
     ("the demonstration improves", &["xtask", "test-kernel", "--expect", "improved"]),
     (
         "the fix reverted on stock regresses",
-        &["xtask", "test-kernel", "--patch", "kernels/patches/k1-align-any-length.patch", "--expect", "regressed"],
+        &[
+            "xtask",
+            "test-kernel",
+            "--patch",
+            "kernels/patches/k1-align-any-length.patch",
+            "--expect",
+            "regressed",
+        ],
     ),
     (
         "a comment changes nothing",

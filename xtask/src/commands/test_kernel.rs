@@ -37,7 +37,10 @@ pub fn run(options: &TestKernel) -> Result<ExitCode> {
         Format::Json => ui::answer(&serde_json::to_string_pretty(report)?),
         Format::Text => {
             let place = finished.folder.path().display().to_string();
-            ui::answer(&terminal::render(report, &Style { width: width(), color: ui::colour(), report: place }));
+            ui::answer(&terminal::render(
+                report,
+                &Style { width: width(), color: ui::colour(), report: place },
+            ));
         }
     }
     Ok(ExitCode::from(exit::code(report.verdict, options.expect)))

@@ -22,7 +22,8 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 /// 69 if the machinery failed.
 pub fn failure(error: &anyhow::Error) -> ExitCode {
     say(&format!("error: {error:#}"));
-    let usage = error.chain().any(|cause| cause.is::<mthp_lab::BadInput>() || mthp_kernel::is_bad_input(cause));
+    let usage =
+        error.chain().any(|cause| cause.is::<mthp_lab::BadInput>() || mthp_kernel::is_bad_input(cause));
     ExitCode::from(if usage { exit::USAGE } else { exit::MACHINERY })
 }
 

@@ -10,7 +10,9 @@ use std::{
 };
 
 use anyhow::Result;
-use mthp_kernel::{BuiltKernel, Cache, Event, PatchSeries, PristineTree, Recipe, SourceSpec, build, fetch};
+use mthp_kernel::{
+    BuiltKernel, Cache, Event, PatchSeries, PristineTree, Recipe, SourceSpec, build, config::Fragment, fetch,
+};
 use tempfile::TempDir;
 
 const MAKEFILE: &str = r#"VERSION = 6
@@ -80,7 +82,7 @@ impl World {
         self.build_recipe(&Recipe {
             source: &source,
             patches: patches.collect(),
-            fragments: vec![self.fragment.clone()],
+            fragment: Fragment::read(&[self.fragment.clone()])?,
         })
     }
 
