@@ -133,7 +133,7 @@ impl Lab {
         let built = build(&self.cache, &recipe, &translate(label, events), self.stop.builds());
         let what = match &built {
             Ok(kernel) if kernel.from_cache => format!("built before ({})", base.tree.identity.version),
-            Ok(_) => format!("built {} in {} s", base.tree.identity.version, started.elapsed().as_secs())
+            Ok(_) => format!("built {} in {} s", base.tree.identity.version, started.elapsed().as_secs()),
             Err(_) => "failed".to_owned(),
         };
         events(&Event::Ended { label: label.to_owned(), what });
