@@ -93,7 +93,7 @@ fn a_revert_takes_out_what_a_patch_put_in() {
     let base = world.build(&[]).unwrap();
     let source = world.fetch(&world.spec()).unwrap();
     let series = |revert| PatchSeries::parse("x.patch", CHANGE_A.as_bytes(), revert).unwrap();
-    let fragment = Fragment::read(&[world.fragment.clone()]).unwrap();
+    let fragment = Fragment::read(std::slice::from_ref(&world.fragment)).unwrap();
     let both =
         Recipe { source: &source, patches: vec![series(false), series(true)], fragment: fragment.clone() };
     assert!(world.build_recipe(&both).unwrap().same_image(&base));

@@ -82,7 +82,7 @@ impl World {
         self.build_recipe(&Recipe {
             source: &source,
             patches: patches.collect(),
-            fragment: Fragment::read(&[self.fragment.clone()])?,
+            fragment: Fragment::read(std::slice::from_ref(&self.fragment))?,
         })
     }
 
