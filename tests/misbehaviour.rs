@@ -27,7 +27,7 @@ fn main() {
         guest("out of memory", Misbehaviour::OutOfMemory, |outcome| {
             failed(outcome, &[KernelFailure::OutOfMemory])
         }),
-        trial("guest: escape sequences", || {
+        trial("guest::escape sequences", || {
             let record = boot_guest(Misbehaviour::Escapes)?;
             let text = serde_json::to_string(&record)?;
             ensure!(!text.contains("\\u001b"), "an escape sequence came through: {text}");
@@ -36,14 +36,14 @@ fn main() {
         kernel("panics-at-boot", &[KernelFailure::Panic]),
         kernel("oopses-at-boot", &[KernelFailure::Oops]),
         kernel("locks-up-at-boot", &[KernelFailure::SoftLockup, KernelFailure::RcuStall]),
-        trial("kernel: hangs-at-boot", || {
+        trial("kernel::hangs-at-boot", || {
             let record = boot_kernel("hangs-at-boot")?;
             match record.outcome {
                 BootOutcome::SilentHang { .. } => Ok(()),
                 outcome => bail!("expected a silent hang, got {outcome:?}"),
             }
         }),
-        trial("kernel: does-not-build", || {
+        trial("kernel::does-not-build", || {
             let error = boot_kernel("does-not-build").err().context("it was built")?;
             let text = format!("{error:#}");
             ensure!(text.contains("undeclared_thing") && text.contains("log"), "{text}");
@@ -58,7 +58,7 @@ fn trial(name: &str, run: impl FnOnce() -> Result<()> + Send + 'static) -> Trial
 }
 
 fn guest(what: &str, misbehaviour: Misbehaviour, right: fn(&BootOutcome) -> bool) -> Trial {
-    trial(&format!("guest: {what}"), move || {
+    trial(&format!("guest::{what}"), move || {
         let record = boot_guest(misbehaviour)?;
         ensure!(right(&record.outcome), "{:?}", record.outcome);
         Ok(())
@@ -66,7 +66,7 @@ fn guest(what: &str, misbehaviour: Misbehaviour, right: fn(&BootOutcome) -> bool
 }
 
 fn kernel(patch: &'static str, expected: &'static [KernelFailure]) -> Trial {
-    trial(&format!("kernel: {patch}"), move || {
+    trial(&format!("kernel::{patch}"), move || {
         let record = boot_kernel(patch)?;
         ensure!(failed(&record.outcome, expected), "{:?}", record.outcome);
         Ok(())

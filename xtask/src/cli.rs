@@ -57,8 +57,8 @@ pub struct TestKernel {
     /// Only these tests of the suite: a name, or a prefix that ends in *; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub test: Vec<String>,
-    /// Boots of each kernel [default: as the suite says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    /// Boots of each kernel, 2 to 64 [default: as the suite says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
     pub boots: Option<u32>,
     /// The accelerator; auto takes KVM where a trial boot proves that it works
     #[arg(long, value_name = "auto|kvm|tcg", default_value = "auto")]

@@ -96,19 +96,25 @@ fn fill(
     let started = Instant::now();
     let base =
         lab.build(&base_source, &[], "base kernel", events).context("failed to build the base kernel")?;
-    timings.note("build base", started, Some(base.cost.cpu_millis));
+    timings.note("build base", started, spent(&base));
     report.base = Some(keep_kernel(folder, "base", &label(&request.base), &base)?);
     let started = Instant::now();
     let patched = lab
         .build(&base_source, patches, "patched kernel", events)
         .context("failed to build the patched kernel")?;
-    timings.note("build patched", started, Some(patched.cost.cpu_millis));
+    timings.note("build patched", started, spent(&patched));
     report.patched =
         Some(keep_kernel(folder, "patched", &format!("{} + patch", label(&request.base)), &patched)?);
     for (number, patch) in patches.iter().flat_map(|series| &series.patches).enumerate() {
         folder.put(&format!("patch-{:02}.patch", number + 1), &patch.text)?;
     }
-    if base.identity.vmlinux_sha256 == patched.identity.vmlinux_sha256 {
+    for patch in patched.identity.patches.iter().filter(|patch| patch.fuzz > 0) {
+        report.notes.push(format!(
+            "{} went in with {} lines of context ignored: look whether it landed where it belongs",
+            patch.name, patch.fuzz
+        ));
+    }
+    if base.same_image(&patched) {
         report.notes.push("the patch changes no built object: both images are identical".to_owned());
     }
 
@@ -139,6 +145,11 @@ fn fill(
     report.timings = timings.into_vec();
     report.complete(boots, comparison);
     Ok(())
+}
+
+/// What this run's own build took; a kernel out of the cache took nothing.
+fn spent(kernel: &BuiltKernel) -> Option<u64> {
+    (!kernel.from_cache).then_some(kernel.cost.cpu_millis)
 }
 
 fn label(base: &BaseKernel) -> String {

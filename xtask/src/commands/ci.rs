@@ -53,9 +53,9 @@ const LONG_STORIES: &[Step] = &[
             "--kernel",
             "stock-6.1",
             "--patch",
-            "kernels/patches/comment-only-6.1.patch",
+            "kernels/patches/align-large-6.1.patch",
             "--expect",
-            "unchanged",
+            "mixed",
         ],
     ),
     (
