@@ -27,8 +27,8 @@ fn judge(expected: &Expected) -> Result<Completion> {
         bail!("the guest ran no test of that name; it ran: {}", record.announced.join(", "));
     };
     match &result.outcome {
-        Outcome::Completed => {}
-        Outcome::NotApplicable { reason } if expected.may_not_apply => {
+        Outcome::Completed if !expected.not_applicable => {}
+        Outcome::NotApplicable { reason } if expected.not_applicable => {
             return Ok(Completion::ignored_with(reason));
         }
         outcome => bail!("the test ended with {outcome:?}"),

@@ -8,13 +8,12 @@ use mthp_judge::{
     report::{AcceleratorRecord, KernelRecord, PatchRecord, QemuRecord, Report, SourceRecord, SuiteRecord},
     suite::Suite,
 };
-use mthp_kernel::{BuiltKernel, PatchSeries};
+use mthp_kernel::{BadInput, BuiltKernel, PatchSeries};
 use mthp_vm::accel::Accel;
 use sha2::{Digest, Sha256};
 
 use crate::{
     boots::{Setting, accelerator},
-    error::BadInput,
     event::Events,
     folder::Folder,
     guest, host,
@@ -105,9 +104,8 @@ fn fill(
     timings.note("build patched", started, spent(&patched));
     report.patched =
         Some(keep_kernel(folder, "patched", &format!("{} + patch", label(&request.base)), &patched)?);
-    for (number, patch) in patches.iter().flat_map(|series| &series.patches).enumerate() {
-        folder.put(&format!("patch-{:02}.patch", number + 1), &patch.text)?;
-    }
+    keep_patches(folder, "base", &base_source.patches)?;
+    keep_patches(folder, "patched", patches)?;
     for patch in patched.identity.patches.iter().filter(|patch| patch.fuzz > 0) {
         report.notes.push(format!(
             "{} went in with {} lines of context ignored: look whether it landed where it belongs",
@@ -190,6 +188,13 @@ fn keep_kernel(folder: &Folder, side: &str, label: &str, kernel: &BuiltKernel) -
         build_log: None,
         config: Some(config),
     })
+}
+
+fn keep_patches(folder: &Folder, side: &str, series: &[PatchSeries]) -> Result<()> {
+    for (number, patch) in series.iter().flat_map(|series| &series.patches).enumerate() {
+        folder.put(&format!("{side}-{:02}.patch", number + 1), &patch.text)?;
+    }
+    Ok(())
 }
 
 fn sha256(bytes: &[u8]) -> String {

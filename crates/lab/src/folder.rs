@@ -8,8 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use mthp_judge::report::Report;
-
-use crate::error::BadInput;
+use mthp_kernel::BadInput;
 
 /// The name of the report in its folder.
 pub const REPORT: &str = "report.json";

@@ -4,7 +4,6 @@
 //! [`Request`] to a report. Nothing here prints; progress comes as [`Event`]s.
 
 mod boots;
-mod error;
 mod event;
 pub mod experiment;
 mod folder;
@@ -18,7 +17,6 @@ mod stop;
 mod timing;
 
 pub use boots::{Setting, accelerator};
-pub use error::BadInput;
 pub use event::{Event, Events};
 pub use folder::Folder;
 pub use laboratory::Lab;

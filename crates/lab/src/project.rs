@@ -7,9 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use mthp_judge::suite::Suite;
-use mthp_kernel::manifest::KernelManifest;
-
-use crate::error::BadInput;
+use mthp_kernel::{BadInput, manifest::KernelManifest};
 
 /// The checkout.
 #[derive(Clone, Debug)]

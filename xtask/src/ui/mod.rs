@@ -22,8 +22,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 /// 69 if the machinery failed.
 pub fn failure(error: &anyhow::Error) -> ExitCode {
     say(&format!("error: {error:#}"));
-    let usage =
-        error.chain().any(|cause| cause.is::<mthp_lab::BadInput>() || mthp_kernel::is_bad_input(cause));
+    let usage = error.chain().any(mthp_kernel::is_bad_input);
     ExitCode::from(if usage { exit::USAGE } else { exit::MACHINERY })
 }
 
