@@ -60,16 +60,7 @@ const LONG_STORIES: &[Step] = &[
     ),
     (
         "200 boots in a row, all equal",
-        &[
-            "xtask",
-            "test-kernel",
-            "--patch",
-            "kernels/patches/comment-only.patch",
-            "--boots",
-            "64",
-            "--expect",
-            "unchanged",
-        ],
+        &["test", "--package", "kernel-tests", "--locked", "--test", "endurance", "--", "--ignored"],
     ),
 ];
 
