@@ -91,3 +91,18 @@ fn the_schema_is_valid_and_refuses_what_is_no_report() {
     let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 }
+
+#[test]
+fn a_missing_tool_is_named_with_its_package_on_every_distribution() {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["test-kernel"])
+        .env("PATH", "/nonexistent")
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(69), "{said}");
+    for word in ["flex", "qemu-system-x86", "apt-get install", "dnf install", "pacman -S", "zypper install"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}

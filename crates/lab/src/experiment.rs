@@ -91,6 +91,8 @@ fn fill(
 
     let started = Instant::now();
     let base_source = lab.base(&request.base, &suite.fragments, "base kernel", events)?;
+    // Before a build of minutes, not after it.
+    base_source.accepts(patches)?;
     timings.note("source", started, None);
     let started = Instant::now();
     let base =

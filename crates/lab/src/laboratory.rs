@@ -5,7 +5,7 @@ use std::{path::Path, time::Instant};
 use anyhow::Result;
 use mthp_kernel::{
     BuiltKernel, Cache, Event as BuildEvent, PatchSeries, PristineTree, Recipe, SourceSpec, build,
-    config::Fragment, fetch,
+    config::Fragment, fetch, patch::apply,
 };
 use mthp_vm::{accel::Accel, qemu::Qemu};
 
@@ -33,6 +33,17 @@ pub(crate) struct Base {
     pub(crate) tree: PristineTree,
     pub(crate) patches: Vec<PatchSeries>,
     pub(crate) fragment: Fragment,
+}
+
+impl Base {
+    /// Whether the patches go into the base; in memory, nothing is written.
+    ///
+    /// # Errors
+    /// The first patch that does not, with its file and hunk.
+    pub(crate) fn accepts(&self, patches: &[PatchSeries]) -> Result<()> {
+        let all: Vec<PatchSeries> = self.patches.iter().chain(patches).cloned().collect();
+        apply(&self.tree.path, &all).map(drop)
+    }
 }
 
 impl Lab {

@@ -64,7 +64,7 @@ const LONG_STORIES: &[Step] = &[
     ),
 ];
 
-const TESTS: Step = ("tests", &["test", "--workspace", "--locked", "--no-fail-fast"]);
+const TESTS: Step = ("tests", &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"]);
 
 /// Runs all of it.
 ///

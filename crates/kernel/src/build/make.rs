@@ -105,6 +105,8 @@ impl Make<'_> {
                 .env("CCACHE_BASEDIR", self.cache)
                 // Objects hold no path; those of another tree are as good.
                 .env("CCACHE_NOHASHDIR", "1")
+                // The compiler lists the headers anyway: no second run of the preprocessor on a miss.
+                .env("CCACHE_DEPEND", "1")
                 .args(["CC=ccache gcc", "HOSTCC=ccache gcc"]);
         }
         make
