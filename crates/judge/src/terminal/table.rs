@@ -1,6 +1,8 @@
 //! The table of what changed.
 
-use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, TableComponent, presets};
+use comfy_table::{
+    Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, TableComponent, presets,
+};
 
 use super::Style;
 use crate::{
@@ -52,6 +54,10 @@ pub(super) fn changes(comparison: &Comparison, style: &Style) -> Option<String> 
             }
             table.add_row([Cell::new(name), verdict].into_iter().chain(row.map(Cell::new)));
         }
+    }
+    // Names are searched for: they stay in one piece, the values wrap.
+    for column in table.column_iter_mut().take(3) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
     }
     let trimmed = |table: String| table.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     (!table.is_empty()).then(|| trimmed(table.to_string()))
