@@ -1,13 +1,11 @@
 //! `cargo xtask ci`: what must be green, in the order in which it fails fastest.
 
-use std::{
-    process::{Command, ExitCode},
-    time::Instant,
-};
+use std::{process::ExitCode, time::Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use mthp_kernel::toolchain::Needs;
 use mthp_lab::Project;
+use xshell::Shell;
 
 use crate::{
     cli::{Ci, Common},
@@ -87,18 +85,16 @@ pub fn run(options: &Ci) -> Result<ExitCode> {
 fn cargo(project: &Project, common: &Common, (what, arguments): Step) -> Result<()> {
     ui::say(&format!("ci: {what}: cargo {}", arguments.join(" ")));
     let started = Instant::now();
-    let mut command = Command::new("cargo");
-    command.args(arguments).current_dir(project.root());
+    let shell = Shell::new().context("failed to find the working directory")?;
+    shell.change_dir(project.root());
+    let mut command = shell.cmd("cargo").args(arguments).quiet();
     if let Some(folder) = &common.cache_dir {
-        command.env("MTHP_CACHE_DIR", folder);
+        command = command.env("MTHP_CACHE_DIR", folder);
     }
     if let Some(qemu) = &common.qemu {
-        command.env("MTHP_QEMU", qemu);
+        command = command.env("MTHP_QEMU", qemu);
     }
-    let status = command.status().with_context(|| format!("failed to start {command:?}"))?;
-    if !status.success() {
-        bail!("failed at '{what}': cargo {} ended with {status}", arguments.join(" "));
-    }
+    command.run().with_context(|| format!("failed at '{what}'"))?;
     ui::say(&format!("ci: {what}: passed in {} s", started.elapsed().as_secs()));
     Ok(())
 }
