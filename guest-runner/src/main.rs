@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [_, "--test", name] => runner::as_test(name),
+        [_, "--list"] => session::list(),
         [_, "--hog"] => misbehave::hog(),
         _ if std::process::id() == 1 => session::as_init(),
         _ => ExitCode::from(2),

@@ -1,6 +1,10 @@
 //! The order of a boot: mounts, job, hello, tests, bye.
 
-use std::{fs, process::ExitCode};
+use std::{
+    fs,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result};
 use mthp_record::{
@@ -16,6 +20,15 @@ pub fn as_init() -> ExitCode {
         init::console(&format!("the runner failed: {error:#}"));
     }
     init::end_machine()
+}
+
+/// Names every test on standard output, a line each; for the host, which runs the same binary.
+pub fn list() -> ExitCode {
+    let names: String = suite::all().map(|test| format!("{}\n", test.name)).collect();
+    match io::stdout().write_all(names.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
 }
 
 fn work() -> Result<()> {

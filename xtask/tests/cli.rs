@@ -106,3 +106,15 @@ fn a_missing_tool_is_named_with_its_package_on_every_distribution() {
         assert!(said.contains(word), "{word}: {said}");
     }
 }
+
+#[test]
+fn a_test_that_does_not_exist_is_named_before_anything_boots() {
+    let place = tempfile::tempdir().unwrap();
+    let report = place.path().join("report");
+    let folder = report.to_str().unwrap();
+    fails(&["test-kernel", "--test", "nosuch", "--report", folder], 2, &["'nosuch'", "placement/4632KiB"]);
+    let record: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(report.join("report.json")).unwrap()).unwrap();
+    assert_eq!(record["status"], "refused");
+    assert_eq!(record["boots"], serde_json::json!([]));
+}

@@ -53,14 +53,41 @@ pub struct Report {
     pub timings: Vec<PhaseTiming>,
 }
 
-/// Whether a report is one.
+/// Whether a report is one. Only the verdict of a complete one says anything of the patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// The run has not ended, or was killed. Counts as failed.
     Unfinished,
+    /// The user (or whoever sent the signal) stopped the run.
+    Interrupted,
+    /// What the user gave cannot be used: exit code 2.
+    Refused,
+    /// The machinery failed before there was anything to judge: exit code 69.
+    Failed,
     /// The run ended and this is what it found.
     Complete,
+}
+
+/// Why a run ended without a judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unjudged {
+    /// [`Status::Interrupted`].
+    Interrupted,
+    /// [`Status::Refused`].
+    Refused,
+    /// [`Status::Failed`].
+    Failed,
+}
+
+impl From<Unjudged> for Status {
+    fn from(why: Unjudged) -> Self {
+        match why {
+            Unjudged::Interrupted => Self::Interrupted,
+            Unjudged::Refused => Self::Refused,
+            Unjudged::Failed => Self::Failed,
+        }
+    }
 }
 
 /// The suite that was run.
@@ -205,9 +232,10 @@ impl Report {
         self.comparison = Some(comparison);
     }
 
-    /// Ends the run before there was anything to judge (a build failed, QEMU is missing).
-    pub fn fail(&mut self, reason: &str) {
-        self.status = Status::Complete;
+    /// Ends the run before there was anything to judge; `status` says why there is not, and is not
+    /// [`Status::Complete`], since the verdict stays the placeholder.
+    pub fn give_up(&mut self, status: Unjudged, reason: &str) {
+        self.status = status.into();
         self.verdict = Verdict::MachineryFailed;
         self.reasons = vec![reason.to_owned()];
     }
@@ -240,6 +268,17 @@ mod tests {
         assert_eq!(report.status, Status::Unfinished);
         assert_eq!(crate::exit::code(report.verdict, None), crate::exit::MACHINERY);
         assert_eq!(crate::exit::code(report.verdict, "unchanged".parse().ok()), crate::exit::MACHINERY);
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_or_refused_is_not_recorded_as_complete() {
+        for why in [Unjudged::Interrupted, Unjudged::Refused, Unjudged::Failed] {
+            let mut report = unfinished();
+            report.give_up(why, "the reason");
+            assert_ne!(report.status, Status::Complete);
+            assert_eq!(report.verdict, Verdict::MachineryFailed);
+            assert_eq!(report.reasons, ["the reason"]);
+        }
     }
 
     #[test]

@@ -300,7 +300,9 @@ fn locate(path: Option<&Path>, variable: impl Fn(&str) -> Option<PathBuf>) -> Re
     }
     match variable("HOME") {
         Some(home) => Ok(home.join(".cache/mthp-regress")),
-        None => bail!("failed to find a place for the cache: HOME is not set; set MTHP_CACHE_DIR"),
+        None => bail!(
+            "failed to find a place for the cache: HOME is not set; give --cache-dir or set MTHP_CACHE_DIR"
+        ),
     }
 }
 

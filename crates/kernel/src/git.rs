@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+use crate::error::bad_input;
 use crate::process;
 
 /// `git` on a repository. It takes no locks there (`git status` would refresh the index), runs no hook or
@@ -49,10 +50,14 @@ pub(crate) fn is_top(directory: &Path) -> bool {
 /// The commit that a revision names.
 pub(crate) fn commit(directory: &Path, revision: &str) -> Result<String> {
     if revision.starts_with('-') {
-        bail!("failed to use the revision '{revision}': it begins with a dash");
+        return Err(bad_input(format!("failed to use the revision '{revision}': it begins with a dash")));
     }
-    line(directory, &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")])
-        .with_context(|| format!("failed to find the revision '{revision}' in {}", directory.display()))
+    line(directory, &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")]).map_err(|_| {
+        bad_input(format!(
+            "failed to find the revision '{revision}' in {}: git knows no such commit",
+            directory.display()
+        ))
+    })
 }
 
 /// Files that are changed or not known to git, as `git status` words it; empty if the tree is clean.

@@ -17,7 +17,7 @@ use anyhow::Result;
 
 pub use diff::{FilePatch, Hunk, HunkLine};
 pub use error::{PatchError, Position};
-pub use tree::{Applied, Changes, apply};
+pub use tree::{Applied, Changes, apply, apply_on};
 
 /// One patch: a message or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,13 @@ use std::{path::Path, time::Instant};
 use anyhow::{Context, Result, bail};
 use mthp_judge::{
     compare::compare,
-    report::{AcceleratorRecord, KernelRecord, PatchRecord, QemuRecord, Report, SourceRecord, SuiteRecord},
+    report::{
+        AcceleratorRecord, KernelRecord, PatchRecord, QemuRecord, Report, SourceRecord, SuiteRecord, Unjudged,
+    },
     suite::Suite,
 };
-use mthp_kernel::{BadInput, BuiltKernel, PatchSeries};
+use mthp_kernel::{BadInput, BuiltKernel, PatchSeries, is_bad_input};
+use mthp_record::job::selects;
 use mthp_vm::accel::Accel;
 use sha2::{Digest, Sha256};
 
@@ -51,10 +54,20 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     folder.write(&report)?;
     let outcome = fill(lab, request, &suite, &patches, &folder, &mut report, events);
     if let Err(error) = &outcome {
-        report.fail(&format!("{error:#}"));
+        report.give_up(unjudged(lab, error), &format!("{error:#}"));
     }
     folder.write(&report)?;
     outcome.map(|()| Finished { report, folder })
+}
+
+fn unjudged(lab: &Lab, error: &anyhow::Error) -> Unjudged {
+    if lab.stop().is_stopped() {
+        Unjudged::Interrupted
+    } else if error.chain().any(is_bad_input) {
+        Unjudged::Refused
+    } else {
+        Unjudged::Failed
+    }
 }
 
 fn read_patches(request: &Request) -> Result<Vec<PatchSeries>> {
@@ -89,6 +102,9 @@ fn fill(
         binary: lab.qemu().binary.display().to_string(),
     });
 
+    let runner = timings.time("guest runner", || guest::build(lab.project()))?;
+    let tests = select(&runner.tests, suite, &request.tests)?;
+
     let started = Instant::now();
     let base_source = lab.base(&request.base, &suite.fragments, "base kernel", events)?;
     // Before a build of minutes, not after it.
@@ -118,12 +134,11 @@ fn fill(
         report.notes.push("the patch changes no built object: both images are identical".to_owned());
     }
 
-    let runner = timings.time("guest runner", || guest::build(lab.project()))?;
     let mut setting = Setting {
         qemu: lab.qemu().clone(),
-        runner,
+        runner: runner.program,
         suite: suite.clone(),
-        tests: if request.tests.is_empty() { suite.tests.clone() } else { request.tests.clone() },
+        tests,
         accel: Accel::Tcg,
         folder: folder.path().to_owned(),
         misbehave: None,
@@ -145,6 +160,29 @@ fn fill(
     report.timings = timings.into_vec();
     report.complete(boots, comparison);
     Ok(())
+}
+
+/// The suite's tests that the patterns select; all of them without a pattern.
+fn select(known: &[String], suite: &Suite, patterns: &[String]) -> Result<Vec<String>> {
+    let of_suite: Vec<&String> = known.iter().filter(|name| suite.selects(name)).collect();
+    let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| selects(pattern, name));
+    if let Some(pattern) = patterns.iter().find(|pattern| !of_suite.iter().any(|name| selects(pattern, name)))
+    {
+        let names: Vec<&str> = of_suite.iter().map(|name| name.as_str()).collect();
+        return Err(BadInput(format!(
+            "failed to find a test for '{pattern}' in the suite {}; there are: {}",
+            suite.name,
+            names.join(", ")
+        ))
+        .into());
+    }
+    let tests: Vec<String> = of_suite.into_iter().filter(|name| wanted(name)).cloned().collect();
+    if tests.is_empty() {
+        return Err(
+            BadInput(format!("failed to find a test of the suite {} in the guest", suite.name)).into()
+        );
+    }
+    Ok(tests)
 }
 
 /// What this run's own build took; a kernel out of the cache took nothing.

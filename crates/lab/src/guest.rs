@@ -8,11 +8,20 @@ use crate::project::Project;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The guest runner's bytes, built from the checkout (cargo finds quickly that nothing changed).
+/// The guest's program and what it can do.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// Its bytes: PID 1 of the guest.
+    pub program: Vec<u8>,
+    /// The names of its tests, in the order in which they run.
+    pub tests: Vec<String>,
+}
+
+/// The guest runner, built from the checkout (cargo finds quickly that nothing changed).
 ///
 /// # Errors
 /// When cargo fails; the error carries its last words.
-pub fn build(project: &Project) -> Result<Vec<u8>> {
+pub fn build(project: &Project) -> Result<Runner> {
     let target_dir = project.root().join("target/guest");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
@@ -42,7 +51,19 @@ pub fn build(project: &Project) -> Result<Vec<u8>> {
             String::from_utf8_lossy(&output.stderr).trim_end()
         );
     }
-    read(&target_dir.join(TARGET).join("guest/guest-runner"))
+    let program = target_dir.join(TARGET).join("guest/guest-runner");
+    Ok(Runner { tests: list(&program)?, program: read(&program)? })
+}
+
+/// Asks the runner, which is a program of the host's kind too.
+fn list(program: &Path) -> Result<Vec<String>> {
+    let mut command = Command::new(program);
+    command.arg("--list");
+    let output = command.output().with_context(|| format!("failed to run {command:?}"))?;
+    if !output.status.success() {
+        bail!("failed to list the guest's tests: {command:?} ended with {}", output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

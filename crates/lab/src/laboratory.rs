@@ -5,7 +5,7 @@ use std::{path::Path, time::Instant};
 use anyhow::Result;
 use mthp_kernel::{
     BuiltKernel, Cache, Event as BuildEvent, PatchSeries, PristineTree, Recipe, SourceSpec, build,
-    config::Fragment, fetch, patch::apply,
+    config::Fragment, fetch, patch::apply_on,
 };
 use mthp_vm::{accel::Accel, qemu::Qemu};
 
@@ -41,8 +41,7 @@ impl Base {
     /// # Errors
     /// The first patch that does not, with its file and hunk.
     pub(crate) fn accepts(&self, patches: &[PatchSeries]) -> Result<()> {
-        let all: Vec<PatchSeries> = self.patches.iter().chain(patches).cloned().collect();
-        apply(&self.tree.path, &all).map(drop)
+        apply_on(&self.tree.path, &self.patches, patches).map(drop)
     }
 }
 
@@ -81,7 +80,7 @@ impl Lab {
         let (suite, _) = self.project.suite(suite)?;
         Ok(Setting {
             qemu: self.qemu.clone(),
-            runner: guest::build(&self.project)?,
+            runner: guest::build(&self.project)?.program,
             tests: suite.tests.clone(),
             suite,
             accel,

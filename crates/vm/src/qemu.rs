@@ -2,14 +2,24 @@
 
 use std::{
     env,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
 
 use crate::plan::MachineKind;
 
+/// For a question that QEMU answers at once.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
 const PROGRAM: &str = "qemu-system-x86_64";
 const OLDEST: (u32, u32) = (7, 2);
 
@@ -72,19 +82,33 @@ fn on_path() -> Option<PathBuf> {
 }
 
 fn answer(binary: &Path, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(binary)
+    answer_within(ANSWER_DEADLINE, binary, arguments)
+}
+
+fn answer_within(deadline: Duration, binary: &Path, arguments: &[&str]) -> Result<String> {
+    let question = format!("{} {}", binary.display(), arguments.join(" "));
+    let child = Command::new(binary)
         .args(arguments)
         .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("failed to run {} {}", binary.display(), arguments.join(" ")))?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("failed to run {question}"))?;
+    let group = Pid::from_raw(i32::try_from(child.id()).context("failed to read a process's number")?);
+    let (sender, receiver) = mpsc::channel();
+    // It outlives the deadline only until its child, killed, has ended.
+    thread::spawn(move || sender.send(child.wait_with_output()));
+    let Ok(output) = receiver.recv_timeout(deadline) else {
+        // One that ended meanwhile needs no killing.
+        let _ = killpg(group, Signal::SIGKILL);
+        bail!("failed to run {question}: no answer within {deadline:?}");
+    };
+    let output = output.with_context(|| format!("failed to run {question}"))?;
     if !output.status.success() {
-        bail!(
-            "failed to ask {} for {}: {}: {}",
-            binary.display(),
-            arguments.join(" "),
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = if said.trim().is_empty() { "it said nothing" } else { said.trim() };
+        bail!("failed to run {question}: {}: {said}", output.status);
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -107,6 +131,22 @@ fn parse_machines(help: &str) -> Vec<MachineKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_qemu_that_never_answers_has_a_deadline() {
+        let error = answer_within(Duration::from_millis(50), Path::new("/bin/sh"), &["-c", "kill -STOP $$"]);
+        let error = match error {
+            Ok(said) => panic!("it answered {said:?}"),
+            Err(error) => format!("{error:#}"),
+        };
+        assert!(error.contains("no answer within 50ms"), "{error}");
+    }
+
+    #[test]
+    fn a_qemu_that_fails_without_a_word_is_told_as_such() {
+        let error = format!("{:#}", answer(Path::new("/bin/false"), &["--version"]).unwrap_err());
+        assert!(error.ends_with("it said nothing"), "{error}");
+    }
 
     #[test]
     fn versions_of_debian_12_and_13_are_read() {

@@ -64,7 +64,7 @@ fn answer(out: &mut String, report: &Report, style: &Style) {
     };
     let verdict = report.verdict;
     let verdict = if style.color { format!("\x1b[1;{color}m{verdict}\x1b[0m") } else { verdict.to_string() };
-    let unfinished = if report.status == Status::Unfinished { " (unfinished)" } else { "" };
+    let unfinished = if report.status == Status::Complete { "" } else { " (unfinished)" };
     let _ = writeln!(out, "verdict: {verdict}{unfinished}");
     for reason in &report.reasons {
         line(out, style, 4, &format!("  {}", text::clean(reason)));

@@ -65,16 +65,25 @@ fn rejected<T>(why: impl Into<String>) -> Result<T, Trouble> {
 /// A [`PatchError`] for one that does not apply, is in the tree already (or, for a revert, is not), or goes
 /// through a symbolic link; others for files that cannot be read.
 pub fn apply(tree: &Path, series: &[PatchSeries]) -> Result<Changes> {
+    apply_on(tree, &[], series)
+}
+
+/// As [`apply`], on a kernel that has patches of its own. An error counts those apart: a user's one patch is
+/// patch 1 of 1.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_on(tree: &Path, own: &[PatchSeries], series: &[PatchSeries]) -> Result<Changes> {
     let mut changes = Changes::default();
-    let all = || series.iter().flat_map(|series| series.patches.iter().map(|patch| (patch, series.revert)));
-    let total = all().count();
-    for (index, (patch, revert)) in all().enumerate() {
-        let position = || Position {
-            number: index + 1,
-            total,
-            name: patch.name.clone(),
-            subject: patch.subject.clone(),
-        };
+    let all = [own, series].into_iter().flat_map(|group| {
+        let total = group.iter().map(|series| series.patches.len()).sum();
+        let patches =
+            group.iter().flat_map(|series| series.patches.iter().map(|patch| (patch, series.revert)));
+        (1..).zip(patches).map(move |(number, (patch, revert))| (patch, revert, number, total))
+    });
+    for (patch, revert, number, total) in all {
+        let position =
+            || Position { number, total, name: patch.name.clone(), subject: patch.subject.clone() };
         let result = apply_patch(tree, &changes.files, patch, revert);
         // Fuzz finds a place for a change that is made already; so does nothing else.
         if !matches!(result, Ok((_, 0)) | Err((_, Trouble::Failed(_))))

@@ -46,6 +46,12 @@ fn a_clone_is_changed_and_what_it_shares_is_not() {
 }
 
 #[test]
+fn the_kernels_own_patches_are_not_counted_as_the_users() {
+    let error = apply_on(tree().path(), &[series(CHANGE, false)], &[series(CHANGE, false)]).unwrap_err();
+    assert_eq!(error.to_string(), "failed to apply patch 1 of 1 (x.patch): it is already in the tree");
+}
+
+#[test]
 fn a_revert_of_what_is_not_there() {
     let error = failure(tree().path(), &[series(CHANGE, true)]);
     assert_eq!(error, "failed to revert patch 1 of 1 (x.patch): it is not in the tree");
