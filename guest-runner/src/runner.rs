@@ -87,9 +87,8 @@ fn empty(name: &str, outcome: Outcome) -> TestResult {
 }
 
 fn in_child(test: &Test, job: &Job) -> Result<Ended> {
-    let fixed = job.fixed_addresses && !test.randomised;
-    // It is inherited, and takes effect when the child executes its image.
-    personality::set(if fixed { Persona::ADDR_NO_RANDOMIZE } else { Persona::empty() })
+    // Inherited, and in effect once the child executes its image: placement is repeatable without randomisation.
+    personality::set(if test.randomised { Persona::empty() } else { Persona::ADDR_NO_RANDOMIZE })
         .context("failed to choose whether addresses are randomised")?;
     let deadline = Instant::now() + Duration::from_secs(u64::from(job.test_deadline_secs));
     let mut child = Command::new("/proc/self/exe")

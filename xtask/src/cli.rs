@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mthp_judge::verdict::Expectation;
+use mthp_judge::{
+    exit,
+    suite::{MAX_BOOTS, MIN_BOOTS},
+    verdict::Expectation,
+};
 use mthp_vm::accel::AccelChoice;
-
-/// Shown under every command's help; `mthp_judge::exit` has the codes.
-const EXIT_CODES: &str = "\
-Exit codes: 0 unchanged or improved, 1 regressed or mixed, 2 what was given cannot be used,\n\
-3 inconclusive, 69 the machinery failed, 70 the patched kernel failed.";
 
 /// A kernel regression suite for memory management: a patch goes in, two kernels are built and booted, a
 /// verdict comes out.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_help = EXIT_CODES)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_help = exit::SUMMARY)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -33,7 +32,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = exit::SUMMARY)]
 pub struct TestKernel {
     /// A patch: unified diff, git format-patch, an mbox with a series, or a quilt folder; may be repeated.
     /// Without one, the shipped demonstration runs
@@ -58,7 +57,7 @@ pub struct TestKernel {
     #[arg(long, value_name = "PATTERN")]
     pub test: Vec<String>,
     /// Boots of each kernel, 2 to 64 [default: as the suite says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(i64::from(MIN_BOOTS)..=i64::from(MAX_BOOTS)))]
     pub boots: Option<u32>,
     /// The accelerator; auto takes KVM where a trial boot proves that it works
     #[arg(long, value_name = "auto|kvm|tcg", default_value = "auto")]
@@ -111,6 +110,8 @@ pub struct Common {
 pub enum Format {
     /// A table for people
     Text,
+    /// The same in a fence, for a bug tracker or a job summary
+    Markdown,
     /// The whole report
     Json,
 }

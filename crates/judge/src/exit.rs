@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | unchanged or improved; with `--expect`, the verdict is the expected one |
 //! | 1 | regressed or mixed; with `--expect`, the verdict is another one |
-//! | 2 | the command line is wrong |
+//! | 2 | what was given cannot be used: a flag, a patch, a tree, a file |
 //! | 3 | inconclusive: the run cannot tell |
 //! | 69 | the machinery failed: QEMU, the result stream, the build, or neither kernel boots |
 //! | 70 | the patched kernel crashed or hung where the base kernel did not |
@@ -13,11 +13,16 @@
 
 use crate::verdict::{Expectation, Verdict};
 
+/// The same for people, under every command's help.
+pub const SUMMARY: &str = "\
+Exit codes: 0 unchanged or improved, 1 regressed or mixed, 2 what was given cannot be used,\n\
+3 inconclusive, 69 the machinery failed, 70 the patched kernel failed.";
+
 /// Unchanged or improved, or as expected.
 pub const OK: u8 = 0;
 /// Regressed or mixed, or not as expected.
 pub const REGRESSED: u8 = 1;
-/// The command line is wrong.
+/// What was given cannot be used.
 pub const USAGE: u8 = 2;
 /// The run cannot tell.
 pub const INCONCLUSIVE: u8 = 3;

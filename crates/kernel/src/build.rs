@@ -51,6 +51,8 @@ pub struct BuiltKernel {
     pub vmlinux: PathBuf,
     /// Its `.config`.
     pub config: PathBuf,
+    /// The log of its build.
+    pub log: PathBuf,
     /// What it is.
     pub identity: KernelIdentity,
     /// Whether it was built before.
@@ -143,6 +145,7 @@ impl Builder<'_> {
         Ok(BuiltKernel {
             vmlinux: entry.join(VMLINUX),
             config: entry.join(CONFIG),
+            log: entry.join(LOG),
             identity,
             from_cache,
             cost,

@@ -18,7 +18,7 @@ use mthp_vm::{
     accel::{Accel, AccelChoice, Accelerator, choose, in_words, kvm_opens},
     boot::{Event as BootEvent, boot},
     initramfs,
-    plan::{BootPlan, Deadlines, MachineKind},
+    plan::{BootPlan, Deadlines},
     qemu::Qemu,
 };
 
@@ -69,7 +69,6 @@ impl Setting {
             nonce,
             tests: self.tests.clone(),
             test_deadline_secs: deadlines.test_secs,
-            fixed_addresses: true,
             misbehave: self.misbehave,
         };
         let archive = initramfs::build(&self.runner, &job)?;
@@ -88,7 +87,7 @@ impl Setting {
             cpus: self.suite.guest.cpus,
             fake_nodes: self.suite.guest.fake_nodes,
             accel: self.accel,
-            machine: self.qemu.machines.first().copied().unwrap_or(MachineKind::Q35),
+            machine: self.qemu.default_machine(),
             deadlines,
             folder: self.folder.clone(),
             nonce,

@@ -16,7 +16,7 @@ use mthp_vm::accel::Accel;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    boots::{Setting, accelerator},
+    boots::accelerator,
     event::Events,
     folder::Folder,
     guest, host,
@@ -56,8 +56,11 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     if let Err(error) = &outcome {
         report.give_up(unjudged(lab, error), &format!("{error:#}"));
     }
-    folder.write(&report)?;
-    outcome.map(|()| Finished { report, folder })
+    let written = folder.write(&report);
+    // Of two errors (on a full disk, say) the first is the cause.
+    outcome?;
+    written?;
+    Ok(Finished { report, folder })
 }
 
 fn unjudged(lab: &Lab, error: &anyhow::Error) -> Unjudged {
@@ -102,11 +105,11 @@ fn fill(
         binary: lab.qemu().binary.display().to_string(),
     });
 
-    let runner = timings.time("guest runner", || guest::build(lab.project()))?;
+    let runner = timings.time("guest runner", || guest::build(lab.project(), events))?;
     let tests = select(&runner.tests, suite, &request.tests)?;
 
     let started = Instant::now();
-    let base_source = lab.base(&request.base, &suite.fragments, "base kernel", events)?;
+    let base_source = lab.base(&request.base, &suite.fragments, events)?;
     // Before a build of minutes, not after it.
     base_source.accepts(patches)?;
     timings.note("source", started, None);
@@ -134,15 +137,7 @@ fn fill(
         report.notes.push("the patch changes no built object: both images are identical".to_owned());
     }
 
-    let mut setting = Setting {
-        qemu: lab.qemu().clone(),
-        runner: runner.program,
-        suite: suite.clone(),
-        tests,
-        accel: Accel::Tcg,
-        folder: folder.path().to_owned(),
-        misbehave: None,
-    };
+    let mut setting = lab.setting_of(suite.clone(), tests, runner.program, folder.path());
     let chosen = timings
         .time("accelerator", || accelerator(request.accel, &setting, &base.vmlinux, lab.stop(), events))?;
     setting.accel = chosen.accel;
@@ -200,6 +195,8 @@ fn label(base: &BaseKernel) -> String {
 fn keep_kernel(folder: &Folder, side: &str, label: &str, kernel: &BuiltKernel) -> Result<KernelRecord> {
     let config = format!("config-{side}");
     folder.keep(&kernel.config, &config)?;
+    let build_log = format!("build-{side}.log");
+    folder.keep(&kernel.log, &build_log)?;
     let identity = &kernel.identity;
     let kind = serde_json::to_value(identity.source.kind)?;
     Ok(KernelRecord {
@@ -225,7 +222,7 @@ fn keep_kernel(folder: &Folder, side: &str, label: &str, kernel: &BuiltKernel) -
         config_sha256: identity.config_sha256.clone(),
         compiler: identity.compiler.clone(),
         vmlinux_sha256: identity.vmlinux_sha256.clone(),
-        build_log: None,
+        build_log: Some(build_log),
         config: Some(config),
     })
 }

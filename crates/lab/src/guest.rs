@@ -4,7 +4,10 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
-use crate::project::Project;
+use crate::{
+    event::{Event, Events},
+    project::Project,
+};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -21,7 +24,19 @@ pub struct Runner {
 ///
 /// # Errors
 /// When cargo fails; the error carries its last words.
-pub fn build(project: &Project) -> Result<Runner> {
+pub fn build(project: &Project, events: &Events<'_>) -> Result<Runner> {
+    let label = "guest runner";
+    events(&Event::Began { label: label.to_owned(), what: "building".to_owned() });
+    let runner = compile(project);
+    let what = match &runner {
+        Ok(runner) => format!("{} tests", runner.tests.len()),
+        Err(_) => "failed".to_owned(),
+    };
+    events(&Event::Ended { label: label.to_owned(), what });
+    runner
+}
+
+fn compile(project: &Project) -> Result<Runner> {
     let target_dir = project.root().join("target/guest");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo

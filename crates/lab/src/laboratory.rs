@@ -3,6 +3,7 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::Result;
+use mthp_judge::suite::Suite;
 use mthp_kernel::{
     BuiltKernel, Cache, Event as BuildEvent, PatchSeries, PristineTree, Recipe, SourceSpec, build,
     config::Fragment, fetch, patch::apply_on,
@@ -78,15 +79,28 @@ impl Lab {
     /// When the suite or the guest runner is not to be had.
     pub fn setting(&self, suite: &str, accel: Accel, folder: &Path) -> Result<Setting> {
         let (suite, _) = self.project.suite(suite)?;
-        Ok(Setting {
+        let runner = guest::build(&self.project, &|_| {})?.program;
+        let tests = suite.tests.clone();
+        Ok(Setting { accel, ..self.setting_of(suite, tests, runner, folder) })
+    }
+
+    /// A setting made of its parts, emulated until an accelerator is chosen.
+    pub(crate) fn setting_of(
+        &self,
+        suite: Suite,
+        tests: Vec<String>,
+        runner: Vec<u8>,
+        folder: &Path,
+    ) -> Setting {
+        Setting {
             qemu: self.qemu.clone(),
-            runner: guest::build(&self.project)?.program,
-            tests: suite.tests.clone(),
+            runner,
             suite,
-            accel,
+            tests,
+            accel: Accel::Tcg,
             folder: folder.to_owned(),
             misbehave: None,
-        })
+        }
     }
 
     /// Builds a kernel of `kernels/`, with more patches on top.
@@ -101,18 +115,12 @@ impl Lab {
         label: &str,
         events: &Events<'_>,
     ) -> Result<BuiltKernel> {
-        let base = self.base(&BaseKernel::Named(name.to_owned()), fragments, label, events)?;
+        let base = self.base(&BaseKernel::Named(name.to_owned()), fragments, events)?;
         self.build(&base, patches, label, events)
     }
 
     /// Fetches a base kernel's source and reads its patches and fragments, once for both kernels.
-    pub(crate) fn base(
-        &self,
-        base: &BaseKernel,
-        fragments: &[String],
-        label: &str,
-        events: &Events<'_>,
-    ) -> Result<Base> {
+    pub(crate) fn base(&self, base: &BaseKernel, fragments: &[String], events: &Events<'_>) -> Result<Base> {
         let fragment = Fragment::read(&self.project.fragments(fragments))?;
         let (spec, patches) = match base {
             BaseKernel::Named(name) => {
@@ -121,7 +129,15 @@ impl Lab {
             }
             BaseKernel::Tree { spec, dirty } => (SourceSpec::parse_tree(spec, *dirty)?, Vec::new()),
         };
-        let tree = fetch(&self.cache, &spec, &translate(label, events), self.stop.builds())?;
+        let label = "source";
+        events(&Event::Began { label: label.to_owned(), what: "looking for it".to_owned() });
+        let tree = fetch(&self.cache, &spec, &translate(label, events), self.stop.builds());
+        let what = match &tree {
+            Ok(tree) => format!("{} ({})", tree.identity.what, tree.identity.version),
+            Err(_) => "failed".to_owned(),
+        };
+        events(&Event::Ended { label: label.to_owned(), what });
+        let tree = tree?;
         Ok(Base { tree, patches, fragment })
     }
 

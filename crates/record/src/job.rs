@@ -17,8 +17,6 @@ pub struct Job {
     pub tests: Vec<String>,
     /// The deadline of each test in seconds, already scaled for the accelerator.
     pub test_deadline_secs: u32,
-    /// Run tests with `ADDR_NO_RANDOMIZE` (the default) so that placement is repeatable.
-    pub fixed_addresses: bool,
     /// A fault the runner commits on purpose instead of its work; only the suite's own tests set it.
     pub misbehave: Option<Misbehaviour>,
 }

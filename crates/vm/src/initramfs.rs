@@ -102,13 +102,7 @@ mod tests {
     use super::*;
 
     fn job() -> Job {
-        Job {
-            nonce: 7,
-            tests: vec!["placement/*".to_owned()],
-            test_deadline_secs: 60,
-            fixed_addresses: true,
-            misbehave: None,
-        }
+        Job { nonce: 7, tests: vec!["placement/*".to_owned()], test_deadline_secs: 60, misbehave: None }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What one boot is to be.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use mthp_record::boot::Side;
 use serde::{Deserialize, Serialize};
@@ -39,15 +39,6 @@ pub struct BootPlan {
 }
 
 impl BootPlan {
-    /// A trial boot of the same kernel for [`crate::accel::choose`], with its own initramfs (a job that selects
-    /// no test) and folder.
-    #[must_use]
-    pub fn trial(&self, accel: Accel, deadline: Duration, initramfs: PathBuf, folder: PathBuf) -> Self {
-        let secs = u32::try_from(deadline.as_secs()).unwrap_or(u32::MAX);
-        let deadlines = Deadlines { boot_secs: secs, test_secs: secs, run_secs: secs };
-        Self { accel, deadlines, initramfs, folder, ..self.clone() }
-    }
-
     /// The file name of the console's log in the folder.
     #[must_use]
     pub fn console_name(&self) -> String {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use mthp_judge::{
-    exit,
+    exit, markdown,
     terminal::{self, Style},
 };
 use mthp_kernel::{SourceSpec, toolchain::Needs};
@@ -33,10 +33,11 @@ pub fn run(options: &TestKernel) -> Result<ExitCode> {
     let progress = Progress::new();
     let finished = experiment::run(&lab, &request(options, &lab), &|event| progress.on(event))?;
     let report = &finished.report;
+    let place = finished.folder.path().display().to_string();
     match options.format {
+        Format::Markdown => ui::answer(&markdown::render(report, &place)),
         Format::Json => ui::answer(&serde_json::to_string_pretty(report)?),
         Format::Text => {
-            let place = finished.folder.path().display().to_string();
             ui::answer(&terminal::render(
                 report,
                 &Style { width: width(), color: ui::colour(), report: place },
