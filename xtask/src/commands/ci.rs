@@ -60,7 +60,7 @@ const LONG_STORIES: &[Step] = &[
         "200 boots in a row, all equal",
         &["test", "--package", "kernel-tests", "--locked", "--test", "endurance", "--", "--ignored"],
     ),
-    ("20 kills", &["test", "--package", "xtask", "--locked", "--test", "kills", "--", "--ignored"]),
+    ("20 kills", &["test", "--package", "xtask", "--locked", "--test", "abrupt_end", "--", "--ignored"]),
 ];
 
 const TESTS: Step = ("tests", &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"]);
