@@ -82,6 +82,7 @@ fn empty(name: &str, outcome: Outcome) -> TestResult {
         outcome,
         checks: Vec::new(),
         metrics: Vec::new(),
+        agreements: Vec::new(),
         evidence: std::collections::BTreeMap::new(),
     }
 }

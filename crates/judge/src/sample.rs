@@ -50,6 +50,7 @@ pub(crate) fn test(name: &str, checks: Vec<Check>, metrics: Vec<Metric>) -> Test
         outcome: Outcome::Completed,
         checks,
         metrics,
+        agreements: Vec::new(),
         evidence: Default::default(),
     }
 }

@@ -68,6 +68,7 @@ impl Setting {
         let job = Job {
             nonce,
             tests: self.tests.clone(),
+            scenarios: Vec::new(),
             test_deadline_secs: deadlines.test_secs,
             misbehave: self.misbehave,
         };

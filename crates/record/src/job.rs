@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::workload::Scenario;
+
 /// Where the job lies in the initramfs.
 pub const JOB_PATH: &str = "/job.json";
 /// The name of the virtio-serial port that carries the frames.
@@ -15,6 +17,8 @@ pub struct Job {
     pub nonce: u64,
     /// Patterns of test names: a name, or a prefix that ends in `*`. Empty means every test.
     pub tests: Vec<String>,
+    /// The workload's scenarios; they run before all other tests.
+    pub scenarios: Vec<Scenario>,
     /// The deadline of each test in seconds, already scaled for the accelerator.
     pub test_deadline_secs: u32,
     /// A fault the runner commits on purpose instead of its work; only the suite's own tests set it.

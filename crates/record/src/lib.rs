@@ -8,3 +8,4 @@ pub mod frame;
 pub mod job;
 pub mod message;
 pub mod result;
+pub mod workload;

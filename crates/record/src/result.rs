@@ -17,6 +17,8 @@ pub struct TestResult {
     pub checks: Vec<Check>,
     /// The values it measured.
     pub metrics: Vec<Metric>,
+    /// What both kernels must agree on.
+    pub agreements: Vec<Agreement>,
     /// Raw text worth keeping: the maps of the test's areas, smaps, buddyinfo. Name → text.
     pub evidence: BTreeMap<String, String>,
 }
@@ -63,6 +65,19 @@ pub struct Check {
     pub observed: String,
     /// What the promise asks for.
     pub expected: String,
+}
+
+/// A value that the kernel has no business to change: it must be the same on both, in every boot. What it is
+/// does not matter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agreement {
+    /// A name in kebab-case, unique in its test among agreements and checks, for example `output-bits`.
+    pub name: String,
+    /// The promise in a sentence, for example "the output's bits do not depend on the kernel".
+    pub promise: String,
+    /// The value, for example a hash.
+    pub value: String,
 }
 
 /// A measured whole number. Ratios are given in thousandths so that equality means equality.

@@ -102,7 +102,13 @@ mod tests {
     use super::*;
 
     fn job() -> Job {
-        Job { nonce: 7, tests: vec!["placement/*".to_owned()], test_deadline_secs: 60, misbehave: None }
+        Job {
+            nonce: 7,
+            tests: vec!["placement/*".to_owned()],
+            scenarios: Vec::new(),
+            test_deadline_secs: 60,
+            misbehave: None,
+        }
     }
 
     #[test]

@@ -291,6 +291,7 @@ mod tests {
             outcome: Outcome::Completed,
             checks: Vec::new(),
             metrics: Vec::new(),
+            agreements: Vec::new(),
             evidence: BTreeMap::new(),
         }
     }

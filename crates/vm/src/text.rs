@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mthp_record::{
     message::{GuestIdentity, Message, Snapshot},
-    result::{Check, Metric, Outcome, TestResult},
+    result::{Agreement, Check, Metric, Outcome, TestResult},
 };
 
 /// One line of a guest's text without anything a terminal would obey: escape sequences and control
@@ -105,6 +105,15 @@ pub fn sanitize(result: TestResult) -> TestResult {
             .into_iter()
             .map(|metric| Metric { name: printable(&metric.name), ..metric })
             .collect(),
+        agreements: result
+            .agreements
+            .into_iter()
+            .map(|agreement| Agreement {
+                name: printable(&agreement.name),
+                promise: printable(&agreement.promise),
+                value: printable(&agreement.value),
+            })
+            .collect(),
         evidence: texts(result.evidence),
     }
 }
@@ -179,6 +188,7 @@ mod tests {
                 unit: mthp_record::result::Unit::Count,
                 polarity: mthp_record::result::Polarity::Lower,
             }],
+            agreements: vec![Agreement { name: evil(), promise: evil(), value: evil() }],
             evidence: BTreeMap::from([(evil(), "a\x1b[mb\nc".to_owned())]),
         };
         let json = serde_json::to_string(&sanitize(result)).unwrap();

@@ -114,6 +114,7 @@ fn test() -> Message {
             outcome: Outcome::Completed,
             checks: Vec::new(),
             metrics: Vec::new(),
+            agreements: Vec::new(),
             evidence: Default::default(),
         },
     }

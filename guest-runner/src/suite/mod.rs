@@ -14,7 +14,7 @@ mod shared;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use mthp_record::result::{Check, Metric, Outcome, Polarity, TestResult, Unit};
+use mthp_record::result::{Agreement, Check, Metric, Outcome, Polarity, TestResult, Unit};
 
 use crate::{needs::Need, snapshot::cut};
 
@@ -59,6 +59,7 @@ pub fn find(name: &str) -> Option<&'static Test> {
 pub struct Findings {
     checks: Vec<Check>,
     metrics: Vec<Metric>,
+    agreements: Vec<Agreement>,
     /// Raw text worth keeping.
     pub evidence: BTreeMap<String, String>,
 }
@@ -86,6 +87,11 @@ impl Findings {
         self.metrics.push(Metric { name: name.to_owned(), value, unit, polarity });
     }
 
+    /// A value that the kernel has no business to change.
+    pub fn agreement(&mut self, name: &str, promise: &str, value: String) {
+        self.agreements.push(Agreement { name: name.to_owned(), promise: promise.to_owned(), value });
+    }
+
     /// Text that shows how it came about.
     pub fn evidence(&mut self, name: &str, text: String) {
         self.evidence.insert(name.to_owned(), cut(text, MAX_EVIDENCE));
@@ -98,6 +104,7 @@ impl Findings {
             outcome: Outcome::Completed,
             checks: self.checks,
             metrics: self.metrics,
+            agreements: self.agreements,
             evidence: self.evidence,
         }
     }
