@@ -63,6 +63,7 @@ fn judge(base: &str, patch: &str, revert: bool, expected: Verdict) -> Result<()>
         patches: vec![lab.project().patch(patch)],
         revert,
         suite: shared::SUITE.to_owned(),
+        workload: None,
         tests: vec!["placement/4632KiB".to_owned(), "placement/2MiB".to_owned()],
         boots: None,
         accel: AccelChoice::Tcg,

@@ -14,6 +14,7 @@ mod smaps;
 mod snapshot;
 mod suite;
 mod thp;
+mod workload;
 
 use std::process::ExitCode;
 

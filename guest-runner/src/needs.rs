@@ -20,6 +20,8 @@ pub enum Need {
     MthpKib(u64),
     /// A pool of huge pages (hugetlb), of the default size.
     HugetlbPool,
+    /// Filters of system calls.
+    Seccomp,
 }
 
 impl Need {
@@ -43,6 +45,11 @@ impl Need {
             }
             Self::MthpKib(kib) => (!thp::size_dir(kib).join("stats").is_dir())
                 .then(|| format!("the kernel has no mTHP of {kib} KiB with statistics")),
+            Self::Seccomp => {
+                let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+                (!status.contains("Seccomp_filters:"))
+                    .then(|| "the kernel has no seccomp filters, by which a program is watched".to_owned())
+            }
             Self::HugetlbPool => (!Path::new(HUGETLB_POOL).exists())
                 .then(|| "the kernel has no hugetlb pool, which takes memory without filling it".to_owned()),
         }

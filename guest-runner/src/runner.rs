@@ -12,6 +12,7 @@ use mthp_record::{
     frame::MAX_PAYLOAD,
     job::Job,
     result::{Outcome, TestResult},
+    workload::Scenario,
 };
 use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
@@ -25,16 +26,59 @@ use nix::{
 
 use crate::{
     init,
+    needs::Need,
+    session,
     suite::{self, Findings, Test},
+    workload,
 };
 
-/// Runs `test` and says what came of it; whatever it does costs only itself.
-pub fn run(test: &Test, job: &Job) -> TestResult {
-    let outcome = if let Some(reason) = test.needs.iter().find_map(|need| need.unmet()) {
+/// Something to run in a process of its own.
+#[derive(Clone, Copy)]
+pub enum Item<'a> {
+    /// A test of the registry.
+    Test(&'static Test),
+    /// A scenario of the job's workload.
+    Scenario(&'a Scenario),
+}
+
+impl Item<'_> {
+    /// `group/case`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Test(test) => test.name,
+            Self::Scenario(scenario) => &scenario.name,
+        }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        match self {
+            Self::Test(test) => test.needs,
+            Self::Scenario(_) => workload::NEEDS,
+        }
+    }
+
+    fn randomised(&self) -> bool {
+        match self {
+            Self::Test(test) => test.randomised,
+            Self::Scenario(_) => false,
+        }
+    }
+
+    fn run(&self, findings: &mut Findings) -> Result<()> {
+        match self {
+            Self::Test(test) => (test.run)(findings),
+            Self::Scenario(scenario) => workload::run(scenario, findings),
+        }
+    }
+}
+
+/// Runs `item` and says what came of it; whatever it does costs only itself.
+pub fn run(item: Item<'_>, job: &Job) -> TestResult {
+    let outcome = if let Some(reason) = item.needs().iter().find_map(|need| need.unmet()) {
         Outcome::NotApplicable { reason }
     } else {
-        match in_child(test, job) {
-            Ok(Ended::Answered(result)) if result.name == test.name => return result,
+        match in_child(item, job) {
+            Ok(Ended::Answered(result)) if result.name == item.name() => return result,
             Ok(Ended::Answered(result)) => {
                 Outcome::Error { message: format!("the test's process answered as {:?}", result.name) }
             }
@@ -43,17 +87,25 @@ pub fn run(test: &Test, job: &Job) -> TestResult {
             Err(error) => Outcome::Error { message: format!("{error:#}") },
         }
     };
-    empty(test.name, outcome)
+    empty(item.name(), outcome)
 }
 
 /// The other side: runs the test of that name in this process and writes its result to standard output.
 pub fn as_test(name: &str) -> ExitCode {
-    let Some(test) = suite::find(name) else {
-        init::console(&format!("no test is named {name:?}"));
-        return ExitCode::from(2);
+    let job;
+    let item = if let Some(test) = suite::find(name) {
+        Item::Test(test)
+    } else {
+        job = session::job();
+        let scenarios = job.as_ref().map(|job| job.scenarios.as_slice()).unwrap_or_default();
+        let Some(scenario) = scenarios.iter().find(|scenario| scenario.name == name) else {
+            init::console(&format!("no test is named {name:?}"));
+            return ExitCode::from(2);
+        };
+        Item::Scenario(scenario)
     };
     let mut findings = Findings::default();
-    let result = match (test.run)(&mut findings) {
+    let result = match item.run(&mut findings) {
         Ok(()) => findings.into_result(name),
         Err(error) => TestResult {
             evidence: findings.evidence,
@@ -87,13 +139,13 @@ fn empty(name: &str, outcome: Outcome) -> TestResult {
     }
 }
 
-fn in_child(test: &Test, job: &Job) -> Result<Ended> {
+fn in_child(item: Item<'_>, job: &Job) -> Result<Ended> {
     // Inherited, and in effect once the child executes its image: placement is repeatable without randomisation.
-    personality::set(if test.randomised { Persona::empty() } else { Persona::ADDR_NO_RANDOMIZE })
+    personality::set(if item.randomised() { Persona::empty() } else { Persona::ADDR_NO_RANDOMIZE })
         .context("failed to choose whether addresses are randomised")?;
     let deadline = Instant::now() + Duration::from_secs(u64::from(job.test_deadline_secs));
     let mut child = Command::new("/proc/self/exe")
-        .args(["--test", test.name])
+        .args(["--test", item.name()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .process_group(0)

@@ -12,7 +12,13 @@ use mthp_record::{
     message::Message,
 };
 
-use crate::{init, misbehave, port::Port, proc, runner, snapshot, suite, thp};
+use crate::{
+    init, misbehave,
+    port::Port,
+    proc,
+    runner::{self, Item},
+    snapshot, suite, thp, workload,
+};
 
 /// Does the job as PID 1 and ends the machine.
 pub fn as_init() -> ExitCode {
@@ -31,29 +37,41 @@ pub fn list() -> ExitCode {
     }
 }
 
+/// The job of this boot.
+///
+/// # Errors
+/// When its file cannot be read or is no job.
+pub fn job() -> Result<Job> {
+    let text = fs::read_to_string(JOB_PATH).with_context(|| format!("failed to read {JOB_PATH}"))?;
+    serde_json::from_str(&text).with_context(|| format!("{JOB_PATH} is no job"))
+}
+
 fn work() -> Result<()> {
     init::mount_all()?;
     init::harden();
-    let text = fs::read_to_string(JOB_PATH).with_context(|| format!("failed to read {JOB_PATH}"))?;
-    let job: Job = serde_json::from_str(&text).with_context(|| format!("{JOB_PATH} is no job"))?;
+    let job = job()?;
+    if !job.scenarios.is_empty() {
+        workload::mount_disk()?;
+    }
     let port = Port::open()?;
     let calm = thp::Calm::enter()?;
-    let tests: Vec<_> = suite::all()
-        .filter(|test| job.tests.is_empty() || job.tests.iter().any(|pattern| selects(pattern, test.name)))
-        .collect();
+    let tests = suite::all().filter(|test| job.tests.iter().any(|pattern| selects(pattern, test.name)));
+    // The workload goes first: the last tests of the registry fragment memory.
+    let items: Vec<Item<'_>> =
+        job.scenarios.iter().map(Item::Scenario).chain(tests.map(Item::Test)).collect();
     port.send(&Message::Hello {
         nonce: job.nonce,
-        tests: tests.iter().map(|test| test.name.to_owned()).collect(),
+        tests: items.iter().map(|item| item.name().to_owned()).collect(),
         identity: snapshot::identity(),
         before: snapshot::take(),
     })?;
     if let Some(fault) = job.misbehave {
         misbehave::before_tests(fault, &port)?;
     }
-    let count = misbehave::limit(job.misbehave, tests.len());
-    for test in tests.iter().take(count) {
-        port.send(&Message::Started { name: test.name.to_owned() })?;
-        let mut result = runner::run(test, &job);
+    let count = misbehave::limit(job.misbehave, items.len());
+    for item in items.iter().take(count) {
+        port.send(&Message::Started { name: item.name().to_owned() })?;
+        let mut result = runner::run(*item, &job);
         misbehave::spoil(job.misbehave, &mut result);
         calm.restore()?;
         port.send(&Message::Test { result })?;

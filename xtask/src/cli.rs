@@ -53,6 +53,9 @@ pub struct TestKernel {
     /// The suite: a name from configs/suites/
     #[arg(long, value_name = "NAME", default_value = "alignment")]
     pub suite: String,
+    /// Your own workload in place of the suite's: a model, an image and scenarios in a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
     /// Only these tests of the suite: a name, or a prefix that ends in *; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub test: Vec<String>,

@@ -3,9 +3,10 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use mthp_kernel::toolchain;
+use mthp_kernel::{Cache, toolchain};
+use mthp_workload::{Spec, fetch};
 
-use crate::ui;
+use crate::{cli::Common, ui};
 
 /// Makes sure that everything is there. With `install`, Debian's packages are installed; without, nothing is.
 ///
@@ -29,6 +30,17 @@ pub fn ensure(needs: &toolchain::Needs, install: bool) -> Result<()> {
         bail!("{}", toolchain::advice(&still));
     }
     Ok(())
+}
+
+/// What a workload needs on top of a kernel: tools for its disk, and pip only where something must be fetched.
+///
+/// # Errors
+/// When the cache cannot be used.
+pub fn of_workload(spec: Option<&Spec>, common: &Common) -> Result<toolchain::Needs> {
+    let Some(spec) = spec else { return Ok(toolchain::Needs::default()) };
+    let cache = Cache::open(common.cache_dir.as_deref())?;
+    let wheels = common.setup && !fetch::missing(spec, &cache).is_empty();
+    Ok(toolchain::Needs { disk: true, wheels, ..toolchain::Needs::default() })
 }
 
 fn apt(arguments: &[&str], packages: &[&str]) -> Result<()> {

@@ -2,8 +2,8 @@
 //!
 //! The way through it: a [`suite::Suite`] says what may decide; [`compare::compare`] sets the boots of both
 //! sides against each other, test by test; [`verdict::judge`] draws one [`verdict::Verdict`] from that;
-//! [`report::Report`] keeps all of it, and [`terminal`] and [`markdown`] show it. [`exit`] documents the
-//! exit codes.
+//! [`answers`] says in words what it means for a workload; [`report::Report`] keeps all of it, and
+//! [`terminal`] and [`markdown`] show it. [`exit`] documents the exit codes.
 //!
 //! Nothing here opens a file, starts a process or prints: strings in, strings out.
 //!
@@ -14,9 +14,12 @@
 //! - A value that varies within a side is *sampled*. It decides only where the suite declares it and only
 //!   with at least [`compare::MIN_BOOTS_SAMPLED`] boots a side; below that the answer is "cannot tell".
 //! - Checks (contracts) decide. Metrics decide only where the suite's file declares them a cost.
+//! - An agreement breaks where the base's boots agree on a value and some patched boot has another.
+//! - A check named `valid-…` guards the numbers of its test: where it fails, none of them count.
 //! - Harm that is proven stays proven, whatever else could not be told; improvement is only claimed when
 //!   everything could be told.
 
+pub mod answers;
 pub mod compare;
 pub mod exit;
 pub mod markdown;

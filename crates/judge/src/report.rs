@@ -8,12 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    answers::{self, ScenarioAnswers},
     compare::Comparison,
     verdict::{self, Verdict},
 };
 
 /// The version of the report's format. It grows when a reader of the last one would misread the new one.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A run's report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +36,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The suite.
     pub suite: SuiteRecord,
+    /// The workload, if the suite has one and it was run.
+    pub workload: Option<WorkloadRecord>,
     /// The kernel without the patch, once built.
     pub base: Option<KernelRecord>,
     /// The kernel with it, once built.
@@ -47,6 +50,8 @@ pub struct Report {
     pub host: Option<HostRecord>,
     /// Both sides test by test; `None` until all boots have ended.
     pub comparison: Option<Comparison>,
+    /// What the patch does to each workload; empty where none ran.
+    pub answers: Vec<ScenarioAnswers>,
     /// Every boot with all its raw values.
     pub boots: Vec<BootRecord>,
     /// What took how long.
@@ -97,6 +102,32 @@ pub struct SuiteRecord {
     /// Its name.
     pub name: String,
     /// The hash of its file.
+    pub sha256: String,
+}
+
+/// The workload that was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadRecord {
+    /// Its name.
+    pub name: String,
+    /// The hash of the disk with all its files.
+    pub disk_sha256: String,
+    /// The disk's size.
+    pub disk_bytes: u64,
+    /// Every file on it: the program, the model, the image, the libraries.
+    pub files: Vec<FileRecord>,
+}
+
+/// One file of a workload's disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileRecord {
+    /// Its path on the disk.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its hash.
     pub sha256: String,
 }
 
@@ -164,6 +195,14 @@ pub struct AcceleratorRecord {
     pub why: String,
 }
 
+impl AcceleratorRecord {
+    /// Does it run guests by translating their instructions?
+    #[must_use]
+    pub fn is_emulation(&self) -> bool {
+        self.kind == "tcg"
+    }
+}
+
 /// The emulator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -211,24 +250,34 @@ impl Report {
             reasons: vec!["the run did not finish".to_owned()],
             notes: Vec::new(),
             suite,
+            workload: None,
             base: None,
             patched: None,
             accelerator: None,
             qemu: None,
             host: None,
             comparison: None,
+            answers: Vec::new(),
             boots: Vec::new(),
             timings: Vec::new(),
         }
     }
 
-    /// Ends the run: all boots are over, this is the verdict.
+    /// Did the guests run without the hardware's help, so that their times say nothing?
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
+        self.accelerator.as_ref().is_some_and(AcceleratorRecord::is_emulation)
+    }
+
+    /// Ends the run: all boots are over, this is the verdict. The accelerator must be on record by now: it says
+    /// what can be said of time.
     pub fn complete(&mut self, boots: Vec<BootRecord>, comparison: Comparison) {
         let judgement = verdict::judge(&boots, &comparison);
         self.status = Status::Complete;
         self.verdict = judgement.verdict;
         self.reasons = judgement.reasons;
         self.boots = boots;
+        self.answers = answers::of(&comparison, self.accelerator.as_ref());
         self.comparison = Some(comparison);
     }
 
@@ -306,7 +355,9 @@ mod tests {
         flaky[1].tests[2].outcome = Outcome::TimedOut { after_secs: 60 };
         let mut failed = sample::demonstration();
         failed[1].outcome = BootOutcome::SilentHang { phase: Phase::Test("t".to_owned()), after_secs: 60 };
-        for boots in [sample::demonstration(), flaky, failed, Vec::new()] {
+        let workload = sample::boots(2, &[sample::scenario(&[])], &[sample::scenario(&sample::PLACED)]);
+        assert_eq!(sample::report(&workload, &[]).answers.len(), 1);
+        for boots in [sample::demonstration(), workload, flaky, failed, Vec::new()] {
             let report = sample::report(&boots, &sample::gates());
             let json = serde_json::to_value(&report).unwrap();
             let problems: Vec<_> = schema.iter_errors(&json).map(|error| error.to_string()).collect();
@@ -323,7 +374,9 @@ mod tests {
     fn the_schema_names_every_part() {
         let schema = json_schema();
         assert_eq!(schema["additionalProperties"], false);
-        for part in ["verdict", "status", "comparison", "boots", "timings", "base", "patched", "qemu"] {
+        for part in
+            ["verdict", "status", "comparison", "answers", "boots", "timings", "base", "patched", "qemu"]
+        {
             assert!(schema["properties"][part].is_object(), "{part}");
         }
     }

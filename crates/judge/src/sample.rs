@@ -3,7 +3,7 @@
 use mthp_record::{
     boot::{BootOutcome, BootRecord, Side},
     message::Snapshot,
-    result::{Check, Metric, Outcome, Polarity, TestResult, Unit},
+    result::{Agreement, Check, Metric, Outcome, Polarity, TestResult, Unit},
 };
 
 use crate::{
@@ -126,6 +126,79 @@ pub(crate) fn new_rule() -> Vec<TestResult> {
     tests.extend(quiet());
     tests
 }
+
+/// A workload's scenario with these metrics other than usual. The figures are of the right size, not measured.
+pub(crate) fn scenario(other: &[(&str, i64)]) -> TestResult {
+    const USUAL: [(&str, i64); 37] = [
+        ("maps-small", 150),
+        ("maps-multiple", 4),
+        ("maps-other", 65),
+        ("maps-small-kib", 30_720),
+        ("maps-multiple-kib", 262_144),
+        ("maps-other-kib", 299_008),
+        ("aligned-small", 1),
+        ("aligned-multiple", 4),
+        ("aligned-other", 65),
+        ("inference-maps", 0),
+        ("inference-unmaps", 0),
+        ("inference-heap-kib", 0),
+        ("heap-kib", 93_184),
+        ("gaps", 64),
+        ("gap-kib", 66_560),
+        ("vmas", 240),
+        ("anon-kib", 204_800),
+        ("anon-huge-kib", 61_440),
+        ("huge-small-kib", 0),
+        ("huge-multiple-kib", 4096),
+        ("huge-other-kib", 57_344),
+        ("huge-heap-kib", 0),
+        ("page-tables-kib", 1024),
+        ("faults-load", 30_512),
+        ("faults-first", 812),
+        ("faults-inference", 16),
+        ("major-faults-load", 420),
+        ("rss-peak-kib", 221_184),
+        ("thp-fault-alloc", 30),
+        ("thp-fault-fallback", 0),
+        ("thp-collapse-alloc", 0),
+        ("compact-stall", 0),
+        ("load-micros", 8_500_000),
+        ("inference-p50-micros", 2_400_000),
+        ("inference-p90-micros", 2_450_000),
+        ("inference-p99-micros", 2_500_000),
+        ("throughput", 416),
+    ];
+    let metrics = USUAL.map(|(name, usual)| {
+        let value = other.iter().find(|(known, _)| *known == name).map_or(usual, |(_, value)| *value);
+        let (unit, polarity) = match name {
+            "throughput" => (Unit::PerKilosecond, Polarity::Higher),
+            _ if name.ends_with("micros") => (Unit::Micros, Polarity::Lower),
+            _ if name.ends_with("kib") => (Unit::Kib, Polarity::Neutral),
+            _ => (Unit::Count, Polarity::Neutral),
+        };
+        Metric { name: name.to_owned(), value, unit, polarity }
+    });
+    let mut scenario = test("yolov5/160", vec![check("valid-detections", true)], metrics.to_vec());
+    scenario.agreements = vec![agreement("output-bits", &"4ac0".repeat(16))];
+    scenario
+}
+
+pub(crate) fn agreement(name: &str, value: &str) -> Agreement {
+    let promise = format!("{name} do not depend on the kernel");
+    Agreement { name: name.to_owned(), promise, value: value.to_owned() }
+}
+
+/// What a fix of placement changes in a workload, by the figures of [`scenario`].
+pub(crate) const PLACED: [(&str, i64); 8] = [
+    ("aligned-other", 3),
+    ("gaps", 0),
+    ("gap-kib", 0),
+    ("vmas", 176),
+    ("anon-huge-kib", 65_536),
+    ("huge-other-kib", 61_440),
+    ("faults-load", 28_470),
+    ("page-tables-kib", 992),
+];
 
 /// K2 → the fix.
 pub(crate) fn demonstration() -> Vec<BootRecord> {

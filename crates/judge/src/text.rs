@@ -15,9 +15,18 @@ use crate::{
 /// The longest text of a guest that is shown; the report has all of it.
 const MAX_SHOWN: usize = 240;
 
+/// One line of harmless characters, of a length that fits a report.
+pub(crate) fn clean(text: &str) -> String {
+    let mut shown: String = harmless(text).chars().take(MAX_SHOWN).collect();
+    if text.chars().nth(MAX_SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 /// One line of harmless characters: no control characters (escape sequences, newlines) and none that turn
 /// the direction of text around.
-pub(crate) fn clean(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     let harmless = |c: char| {
         let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if c == '\n' || c == '\t' {
@@ -28,11 +37,7 @@ pub(crate) fn clean(text: &str) -> String {
             c
         }
     };
-    let mut shown: String = text.chars().take(MAX_SHOWN).map(harmless).collect();
-    if text.chars().nth(MAX_SHOWN).is_some() {
-        shown.push('…');
-    }
-    shown
+    text.chars().map(harmless).collect()
 }
 
 /// `1 test`, `2 tests`.
@@ -156,8 +161,9 @@ pub(crate) fn values(values: &Values) -> String {
     }
 }
 
-/// Which way a metric went and whether that is good, with an arrow and a word.
-pub(crate) fn movement(metric: &MetricComparison) -> String {
+/// Which way a metric went and whether that is good, with an arrow and a word. Of time under emulation nothing
+/// is good or bad.
+pub(crate) fn movement(metric: &MetricComparison, emulated: bool) -> String {
     let ((base_low, base_high), (low, high)) = (metric.sides.base.range(), metric.sides.patched.range());
     let up = low.saturating_add(high) > base_low.saturating_add(base_high);
     let arrow = if up { "▲" } else { "▼" };
@@ -165,6 +171,8 @@ pub(crate) fn movement(metric: &MetricComparison) -> String {
         Direction::Lower => Polarity::Lower,
         Direction::Higher => Polarity::Higher,
     });
+    let emulated = emulated && metric.unit.is_time();
+    let good_up = if emulated { Polarity::Neutral } else { good_up };
     let word = match (good_up, up) {
         (Polarity::Lower, false) | (Polarity::Higher, true) => "better",
         (Polarity::Lower, true) | (Polarity::Higher, false) => "worse",
@@ -172,6 +180,7 @@ pub(crate) fn movement(metric: &MetricComparison) -> String {
         (Polarity::Neutral, false) => "less",
     };
     match metric.change {
+        _ if emulated => format!("{arrow} {word}, emulated"),
         MetricChange::Same => "same".to_owned(),
         MetricChange::Better | MetricChange::Worse => format!("{arrow} {word}, gates"),
         MetricChange::Moved if metric.gate.is_some() => format!("{arrow} {word}, below floor"),
@@ -187,7 +196,8 @@ pub(crate) fn unit(metric: &MetricComparison) -> &'static str {
     match metric.unit {
         Unit::Kib if !metric.name.ends_with("kib") => " (KiB)",
         Unit::Thousandths => " (‰)",
-        Unit::Micros => " (µs)",
+        Unit::Micros if !metric.name.ends_with("micros") => " (µs)",
+        Unit::PerKilosecond => " (per 1000 s)",
         _ => "",
     }
 }

@@ -31,13 +31,25 @@ pub enum Kind {
     Root,
     /// Built kernels.
     Kernel,
+    /// Files taken out of downloads or made of them, named by their SHA-256.
+    Part,
+    /// Disks of workloads.
+    Disk,
     /// Where builds take place. An entry here is never complete: it belongs to who holds its lock.
     Work,
 }
 
 impl Kind {
-    const ALL: [Self; 6] =
-        [Self::Download, Self::Repository, Self::Tree, Self::Root, Self::Kernel, Self::Work];
+    const ALL: [Self; 8] = [
+        Self::Download,
+        Self::Repository,
+        Self::Tree,
+        Self::Root,
+        Self::Kernel,
+        Self::Part,
+        Self::Disk,
+        Self::Work,
+    ];
 
     fn folder(self) -> &'static str {
         match self {
@@ -46,6 +58,8 @@ impl Kind {
             Self::Tree => "trees",
             Self::Root => "roots",
             Self::Kernel => "kernels",
+            Self::Part => "parts",
+            Self::Disk => "disks",
             Self::Work => "work",
         }
     }
@@ -270,7 +284,7 @@ fn publish(kind: Kind, partial: &Path, path: &Path) -> Result<()> {
         let file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
         file.sync_all().map_err(|error| writing(error, path))
     };
-    if matches!(kind, Kind::Kernel | Kind::Download) || !partial.is_dir() {
+    if matches!(kind, Kind::Kernel | Kind::Download | Kind::Disk) || !partial.is_dir() {
         // A few files, one by one: syncfs would wait for the build's objects too, which nobody keeps.
         for name in names(partial) {
             sync(&partial.join(name))?;
@@ -307,7 +321,8 @@ fn locate(path: Option<&Path>, variable: impl Fn(&str) -> Option<PathBuf>) -> Re
 }
 
 /// An error of writing, which says so when the disk is full.
-pub(crate) fn writing(error: std::io::Error, path: &Path) -> anyhow::Error {
+#[must_use]
+pub fn writing(error: std::io::Error, path: &Path) -> anyhow::Error {
     let full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
     let hint = if full { " (the disk is full; --cache-dir or MTHP_CACHE_DIR move the cache)" } else { "" };
     anyhow::Error::new(error).context(format!("failed to write {}{hint}", path.display()))

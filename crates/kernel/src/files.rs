@@ -23,12 +23,16 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// SHA-256 of bytes, in hexadecimal.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 /// SHA-256 of a file, in hexadecimal.
-pub(crate) fn sha256_file(path: &Path) -> Result<String> {
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn sha256_file(path: &Path) -> Result<String> {
     let mut file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 256 * 1024];

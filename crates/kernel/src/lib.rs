@@ -12,11 +12,11 @@ pub mod cache;
 pub mod config;
 mod error;
 mod event;
-mod files;
+pub mod files;
 mod git;
 pub mod manifest;
 pub mod patch;
-mod process;
+pub mod process;
 pub mod source;
 pub mod toolchain;
 

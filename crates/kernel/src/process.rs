@@ -26,8 +26,10 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// What a child and its own children took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
+pub struct Spent {
+    /// On the wall's clock.
     pub wall: Duration,
+    /// Of the processors, the system's share included.
     pub cpu: Duration,
 }
 
@@ -91,7 +93,11 @@ pub(crate) fn run(
 }
 
 /// Runs a command that must succeed, discarding what it prints but for its last words.
-pub(crate) fn run_quiet(command: &mut Command, stop: &AtomicBool) -> Result<Spent> {
+///
+/// # Errors
+/// When it does not start or does not succeed (with its error output), or the stop flag is raised
+/// ([`Interrupted`]).
+pub fn run_quiet(command: &mut Command, stop: &AtomicBool) -> Result<Spent> {
     run_with(command, Stdio::null(), stop)
 }
 
@@ -101,7 +107,10 @@ pub(crate) fn run_piped(command: &mut Command, input: impl Into<Stdio>, stop: &A
 }
 
 /// What a short command prints; it must succeed.
-pub(crate) fn capture(command: &mut Command) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// When it does not start or does not succeed, with its error output.
+pub fn capture(command: &mut Command) -> Result<Vec<u8>> {
     let output =
         command.stdin(Stdio::null()).output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {

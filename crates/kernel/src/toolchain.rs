@@ -17,6 +17,10 @@ pub struct Needs {
     pub sources: Vec<SourceSpec>,
     /// Whether QEMU is looked for in `PATH`.
     pub qemu: bool,
+    /// Whether a workload's disk is built.
+    pub disk: bool,
+    /// Whether Python packages are fetched.
+    pub wheels: bool,
 }
 
 /// Something that is not there.
@@ -43,6 +47,8 @@ enum Probe {
     Program(&'static str),
     /// A header in one of the usual folders.
     Header(&'static str),
+    /// A module that Python runs. Debian has the interpreter without it.
+    Module(&'static str),
 }
 
 struct Tool {
@@ -85,6 +91,15 @@ const QEMU: Tool = program(
     "qemu-system-x86_64",
     ["qemu-system-x86", "qemu-system-x86-core", "qemu-system-x86", "qemu-x86", "qemu-system-x86_64"],
 );
+const MKSQUASHFS: Tool = program(
+    "mksquashfs",
+    ["squashfs-tools", "squashfs-tools", "squashfs-tools", "squashfs", "squashfs-tools"],
+);
+const PIP: Tool = tool(
+    "python3 -m pip",
+    Probe::Module("pip"),
+    ["python3-pip", "python3-pip", "python-pip", "python3-pip", "py3-pip"],
+);
 const CURL: Tool = program("curl", ["curl"; 5]);
 const GIT: Tool = program("git", ["git"; 5]);
 
@@ -94,6 +109,12 @@ pub fn missing(needs: &Needs) -> Vec<Missing> {
     let mut tools: Vec<&Tool> = BUILD.iter().collect();
     if needs.qemu {
         tools.push(&QEMU);
+    }
+    if needs.disk {
+        tools.push(&MKSQUASHFS);
+    }
+    if needs.wheels {
+        tools.push(&PIP);
     }
     let is = |kind: fn(&SourceSpec) -> bool| needs.sources.iter().any(kind);
     if is(|source| matches!(source, SourceSpec::Tarball { place, .. } if is_url(place))) {
@@ -109,6 +130,7 @@ pub fn missing(needs: &Needs) -> Vec<Missing> {
         .filter(|tool| !match tool.probe {
             Probe::Program(name) => find(&folders, name).is_some(),
             Probe::Header(name) => has_header(name),
+            Probe::Module(name) => runs_module(name),
         })
         .map(|tool| Missing { what: tool.what.to_owned(), packages: tool.packages.map(str::to_owned) })
         .collect();
@@ -182,6 +204,10 @@ fn has_header(name: &str) -> bool {
         .any(|folder| Path::new(folder).join(name).is_file())
 }
 
+fn runs_module(name: &str) -> bool {
+    process::capture(Command::new("python3").args(["-m", name, "--version"])).is_ok()
+}
+
 /// What compiles kernels here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolchain {
@@ -236,6 +262,22 @@ mod tests {
         let text = advice_for(&two(), |manager| manager == "pacman");
         assert!(text.contains("pacman -S xz") && text.contains("--tree"), "{text}");
         assert_eq!(advice_for(&two(), |_| false).lines().count(), 6);
+    }
+
+    #[test]
+    fn a_module_is_there_if_python_runs_it() {
+        assert!(!runs_module("no_such_module"));
+    }
+
+    #[test]
+    fn a_workload_names_its_packages_on_every_distribution() {
+        let needed = [MKSQUASHFS, PIP]
+            .map(|tool| Missing { what: tool.what.to_owned(), packages: tool.packages.map(str::to_owned) });
+        assert_eq!(debian_packages(&needed), ["python3-pip", "squashfs-tools"]);
+        let text = advice_for(&needed, |_| false);
+        assert!(text.starts_with("failed to find mksquashfs, python3 -m pip\n"), "{text}");
+        assert!(text.contains("zypper install python3-pip squashfs"), "{text}");
+        assert_eq!(text.lines().count(), 6);
     }
 
     #[test]

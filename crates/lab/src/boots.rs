@@ -26,6 +26,7 @@ use crate::{
     event::{Event, Events},
     schedule,
     stop::Stop,
+    workload::Loaded,
 };
 
 /// What is the same for all boots of an experiment.
@@ -37,8 +38,10 @@ pub struct Setting {
     pub runner: Vec<u8>,
     /// Memory, CPUs, deadlines.
     pub suite: Suite,
-    /// Which tests: patterns.
+    /// Which tests of the runner: patterns.
     pub tests: Vec<String>,
+    /// The workload's scenarios and disk, if the suite has one.
+    pub workload: Option<Loaded>,
     /// What runs the guest's instructions.
     pub accel: Accel,
     /// Where the consoles' logs go; it exists.
@@ -68,7 +71,7 @@ impl Setting {
         let job = Job {
             nonce,
             tests: self.tests.clone(),
-            scenarios: Vec::new(),
+            scenarios: self.workload.iter().flat_map(|loaded| loaded.scenarios.clone()).collect(),
             test_deadline_secs: deadlines.test_secs,
             misbehave: self.misbehave,
         };
@@ -84,6 +87,7 @@ impl Setting {
             index,
             vmlinux: vmlinux.to_owned(),
             initramfs: file.path().to_owned(),
+            disk: self.workload.as_ref().map(|loaded| loaded.disk.clone()),
             memory_mib: self.suite.guest.memory_mib,
             cpus: self.suite.guest.cpus,
             fake_nodes: self.suite.guest.fake_nodes,
@@ -167,7 +171,8 @@ pub fn accelerator(
         let mut trial = setting.clone();
         trial.accel = accel;
         trial.folder = trial_folder.path().to_owned();
-        trial.tests = vec!["no-test-has-this-name".to_owned()];
+        trial.tests = Vec::new();
+        trial.workload = None;
         trial.suite.deadlines.boot_secs = secs(deadline);
         trial.suite.deadlines.run_secs = secs(deadline);
         trial.boot(vmlinux, Side::Base, 0, stop, &|_| {})

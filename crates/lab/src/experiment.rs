@@ -11,7 +11,6 @@ use mthp_judge::{
     suite::Suite,
 };
 use mthp_kernel::{BadInput, BuiltKernel, PatchSeries, is_bad_input};
-use mthp_record::job::selects;
 use mthp_vm::accel::Accel;
 use sha2::{Digest, Sha256};
 
@@ -22,7 +21,9 @@ use crate::{
     guest, host,
     laboratory::Lab,
     request::{BaseKernel, Request},
+    selection::Selection,
     timing::Timings,
+    workload::{self, Loaded, Workload},
 };
 
 /// A finished experiment.
@@ -105,8 +106,17 @@ fn fill(
         binary: lab.qemu().binary.display().to_string(),
     });
 
+    let spec = workload::spec(lab.project(), suite, request.workload.as_deref())?;
     let runner = timings.time("guest runner", || guest::build(lab.project(), events))?;
-    let tests = select(&runner.tests, suite, &request.tests)?;
+    let cases = spec.as_ref().map(|spec| spec.cases.as_slice()).unwrap_or_default();
+    let selection = Selection::of(suite, &runner.tests, cases, &request.tests)?;
+    let workload = match spec {
+        Some(spec) if selection.has_scenarios() => {
+            Some(timings.time("workload", || Workload::prepare(lab, spec, events))?)
+        }
+        _ => None,
+    };
+    report.workload = workload.as_ref().map(Workload::record);
 
     let started = Instant::now();
     let base_source = lab.base(&request.base, &suite.fragments, events)?;
@@ -137,11 +147,21 @@ fn fill(
         report.notes.push("the patch changes no built object: both images are identical".to_owned());
     }
 
-    let mut setting = lab.setting_of(suite.clone(), tests, runner.program, folder.path());
+    let mut setting = lab.setting_of(suite.clone(), selection.tests.clone(), runner.program, folder.path());
     let chosen = timings
         .time("accelerator", || accelerator(request.accel, &setting, &base.vmlinux, lab.stop(), events))?;
     setting.accel = chosen.accel;
     report.accelerator = Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
+    if let Some(workload) = &workload {
+        let (scenarios, left_out) = selection.scenarios(chosen.accel == Accel::Tcg);
+        setting.workload = Some(Loaded { scenarios, disk: workload.disk.path.clone() });
+        if !left_out.is_empty() {
+            report.notes.push(format!(
+                "left out, since emulation is slow (name them with --test to run them): {}",
+                left_out.join(", ")
+            ));
+        }
+    }
     folder.write(report)?;
 
     let boots = timings.time("boots", || {
@@ -152,32 +172,12 @@ fn fill(
         bail!("interrupted; what was found so far is in {}", folder.path().display());
     }
     let comparison = compare(&boots, &suite.gates, chosen.accel == Accel::Tcg);
+    if let Some(workload) = &workload {
+        workload.draw(&boots, folder)?;
+    }
     report.timings = timings.into_vec();
     report.complete(boots, comparison);
     Ok(())
-}
-
-/// The suite's tests that the patterns select; all of them without a pattern.
-fn select(known: &[String], suite: &Suite, patterns: &[String]) -> Result<Vec<String>> {
-    let of_suite: Vec<&String> = known.iter().filter(|name| suite.selects(name)).collect();
-    let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| selects(pattern, name));
-    if let Some(pattern) = patterns.iter().find(|pattern| !of_suite.iter().any(|name| selects(pattern, name)))
-    {
-        let names: Vec<&str> = of_suite.iter().map(|name| name.as_str()).collect();
-        return Err(BadInput(format!(
-            "failed to find a test for '{pattern}' in the suite {}; there are: {}",
-            suite.name,
-            names.join(", ")
-        ))
-        .into());
-    }
-    let tests: Vec<String> = of_suite.into_iter().filter(|name| wanted(name)).cloned().collect();
-    if tests.is_empty() {
-        return Err(
-            BadInput(format!("failed to find a test of the suite {} in the guest", suite.name)).into()
-        );
-    }
-    Ok(tests)
 }
 
 /// What this run's own build took; a kernel out of the cache took nothing.

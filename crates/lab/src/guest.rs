@@ -1,6 +1,10 @@
-//! Builds the guest runner: static, for the guest, in a profile of its own.
+//! Builds the guest's programs, in a profile of their own.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -37,37 +41,58 @@ pub fn build(project: &Project, events: &Events<'_>) -> Result<Runner> {
 }
 
 fn compile(project: &Project) -> Result<Runner> {
-    let target_dir = project.root().join("target/guest");
+    let program = cargo_build(project, "guest-runner", Linkage::Static)?;
+    Ok(Runner { tests: list(&program)?, program: read(&program)? })
+}
+
+/// The workload's program, built from the checkout: linked as users link theirs, so that the C library's allocator
+/// is the one that is looked at.
+///
+/// # Errors
+/// When cargo fails; the error carries its last words.
+pub fn build_inference(project: &Project, events: &Events<'_>) -> Result<PathBuf> {
+    let label = "workload program";
+    events(&Event::Began { label: label.to_owned(), what: "building".to_owned() });
+    let program = cargo_build(project, "guest-inference", Linkage::Dynamic);
+    let what = if program.is_ok() { "built" } else { "failed" };
+    events(&Event::Ended { label: label.to_owned(), what: what.to_owned() });
+    program
+}
+
+/// How a program finds the C library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Linkage {
+    /// It carries it: PID 1 of a guest that has no other file.
+    Static,
+    /// It loads it.
+    Dynamic,
+}
+
+fn cargo_build(project: &Project, package: &str, linkage: Linkage) -> Result<PathBuf> {
+    let (folder, flags) = match linkage {
+        Linkage::Static => ("target/guest", "-C target-feature=+crt-static -C relocation-model=static"),
+        Linkage::Dynamic => ("target/guest-dynamic", ""),
+    };
+    let target_dir = project.root().join(folder);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--package",
-            "guest-runner",
-            "--profile",
-            "guest",
-            "--target",
-            TARGET,
-        ])
+        .args(["build", "--quiet", "--locked", "--package", package, "--profile", "guest", "--target", TARGET])
         .arg("--target-dir")
         .arg(&target_dir)
         .current_dir(project.root())
-        .env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static")
+        .env("RUSTFLAGS", flags)
         // Under `cargo llvm-cov`, clippy or miri these would change what is built.
         .env_remove("RUSTC_WRAPPER")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
-    let output = cargo.output().context("failed to start cargo for the guest runner")?;
+    let output = cargo.output().with_context(|| format!("failed to start cargo for {package}"))?;
     if !output.status.success() {
         bail!(
-            "failed to build the guest runner: {cargo:?}\n{}",
+            "failed to build {package}: {cargo:?}\n{}",
             String::from_utf8_lossy(&output.stderr).trim_end()
         );
     }
-    let program = target_dir.join(TARGET).join("guest/guest-runner");
-    Ok(Runner { tests: list(&program)?, program: read(&program)? })
+    Ok(target_dir.join(TARGET).join("guest").join(package))
 }
 
 /// Asks the runner, which is a program of the host's kind too.

@@ -67,6 +67,12 @@ impl Lab {
         &self.qemu
     }
 
+    /// Where sources, kernels and the workload's parts are kept.
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
     /// The wish to stop.
     #[must_use]
     pub fn stop(&self) -> &Stop {
@@ -97,6 +103,7 @@ impl Lab {
             runner,
             suite,
             tests,
+            workload: None,
             accel: Accel::Tcg,
             folder: folder.to_owned(),
             misbehave: None,
@@ -168,7 +175,7 @@ impl Lab {
 }
 
 /// A build's events as an experiment's.
-fn translate<'a>(label: &'a str, events: &'a Events<'a>) -> impl Fn(BuildEvent) + Sync + 'a {
+pub(crate) fn translate<'a>(label: &'a str, events: &'a Events<'a>) -> impl Fn(BuildEvent) + Sync + 'a {
     move |event| {
         let what = match event {
             BuildEvent::Downloading(what) => format!("downloading {what}"),

@@ -13,8 +13,10 @@ mod laboratory;
 mod project;
 mod request;
 mod schedule;
+mod selection;
 mod stop;
 mod timing;
+pub mod workload;
 
 pub use boots::{Setting, accelerator};
 pub use event::{Event, Events};

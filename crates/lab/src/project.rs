@@ -59,6 +59,14 @@ impl Project {
         Ok((suite, text))
     }
 
+    /// A workload of `configs/workloads/`, by name: the path of its file.
+    ///
+    /// # Errors
+    /// When there is none of that name (the error lists those there are).
+    pub fn workload(&self, name: &str) -> Result<PathBuf> {
+        self.named("configs/workloads", name, "workload")
+    }
+
     /// The kconfig fragments of those names.
     #[must_use]
     pub fn fragments(&self, names: &[String]) -> Vec<PathBuf> {

@@ -15,6 +15,8 @@ pub struct Request {
     pub revert: bool,
     /// The suite's name.
     pub suite: String,
+    /// The workload's file, in place of the suite's own.
+    pub workload: Option<PathBuf>,
     /// Only these tests of it; empty means all.
     pub tests: Vec<String>,
     /// Boots a side, if not as the suite says.

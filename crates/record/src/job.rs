@@ -15,7 +15,7 @@ pub const PORT_NAME: &str = "mthp.results";
 pub struct Job {
     /// A number the guest repeats in its first message, so that a stale or foreign stream is noticed.
     pub nonce: u64,
-    /// Patterns of test names: a name, or a prefix that ends in `*`. Empty means every test.
+    /// Patterns of test names: a name, or a prefix that ends in `*`.
     pub tests: Vec<String>,
     /// The workload's scenarios; they run before all other tests.
     pub scenarios: Vec<Scenario>,

@@ -106,6 +106,16 @@ pub enum Unit {
     Thousandths,
     /// Microseconds; never gates under emulation.
     Micros,
+    /// Events in a thousand seconds; never gates under emulation.
+    PerKilosecond,
+}
+
+impl Unit {
+    /// Does it measure time? Emulation distorts that by more than any patch does.
+    #[must_use]
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::Micros | Self::PerKilosecond)
+    }
 }
 
 /// Which way a metric is better.

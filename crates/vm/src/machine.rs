@@ -58,6 +58,16 @@ pub fn arguments(plan: &BootPlan, tsc_khz: Option<u32>) -> Vec<String> {
         MachineKind::Q35 => out.pair("-device", "virtio-serial-pci,max_ports=2"),
     }
     out.pair("-device", format!("virtserialport,chardev=results,name={PORT_NAME}"));
+    if let Some(disk) = &plan.disk {
+        // A comma would end the file's name.
+        let file = disk.display().to_string().replace(',', ",,");
+        out.pair("-drive", format!("if=none,id=disk,format=raw,readonly=on,file={file}"));
+        let device = match plan.machine {
+            MachineKind::Microvm => "virtio-blk-device",
+            MachineKind::Q35 => "virtio-blk-pci",
+        };
+        out.pair("-device", format!("{device},drive=disk"));
+    }
     out.0
 }
 
@@ -126,6 +136,7 @@ pub(crate) mod tests {
             index: 3,
             vmlinux: PathBuf::from("/k/vmlinux"),
             initramfs: PathBuf::from("/k/initramfs"),
+            disk: None,
             memory_mib: 1024,
             cpus: 1,
             fake_nodes: 0,
@@ -141,6 +152,14 @@ pub(crate) mod tests {
     #[test]
     fn microvm_under_tcg() {
         insta::assert_snapshot!(arguments(&plan(), Some(2_596_000)).join("\n"));
+    }
+
+    #[test]
+    fn a_disk_is_read_only_and_its_name_may_hold_a_comma() {
+        let plan = BootPlan { disk: Some(PathBuf::from("/k/a,b")), ..plan() };
+        let arguments = arguments(&plan, None).join(" ");
+        let wanted = "-drive if=none,id=disk,format=raw,readonly=on,file=/k/a,,b -device virtio-blk-device,drive=disk";
+        assert!(arguments.contains(wanted), "{arguments}");
     }
 
     #[test]

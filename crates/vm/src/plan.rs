@@ -18,6 +18,8 @@ pub struct BootPlan {
     pub vmlinux: PathBuf,
     /// The initramfs, as [`crate::initramfs::build`] makes it.
     pub initramfs: PathBuf,
+    /// A raw image that the guest sees as a disk it cannot write to (`/dev/vda`).
+    pub disk: Option<PathBuf>,
     /// The guest's memory in MiB.
     pub memory_mib: u32,
     /// The guest's CPUs.

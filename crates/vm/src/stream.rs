@@ -238,7 +238,10 @@ fn check_result(result: &TestResult) -> Result<(), String> {
     if !matches!(result.outcome, Outcome::Completed) && !result.checks.is_empty() {
         return Err(within("a test that did not complete has checks".to_owned()));
     }
-    unique("check", result.checks.iter().map(|check| check.name.as_str())).map_err(within)?;
+    // Both become checks of the comparison.
+    let promised = result.agreements.iter().map(|agreement| agreement.name.as_str());
+    let checks = result.checks.iter().map(|check| check.name.as_str());
+    unique("check or agreement", checks.chain(promised)).map_err(within)?;
     unique("metric", result.metrics.iter().map(|metric| metric.name.as_str())).map_err(within)
 }
 

@@ -97,6 +97,11 @@ impl Findings {
         self.evidence.insert(name.to_owned(), cut(text, MAX_EVIDENCE));
     }
 
+    /// Does every check so far hold?
+    pub fn all_hold(&self) -> bool {
+        self.checks.iter().all(|check| check.passed)
+    }
+
     /// The whole result.
     pub fn into_result(self, name: &str) -> TestResult {
         TestResult {

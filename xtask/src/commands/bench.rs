@@ -30,7 +30,7 @@ const TEMPLATE: (&str, &str) = ("comment-only.patch", "Larger anonymous mappings
 pub fn run(options: &Bench) -> Result<ExitCode> {
     let source = Project::here()?.kernel(KERNEL)?.source();
     setup::ensure(
-        &Needs { sources: vec![source], qemu: options.common.qemu.is_none() },
+        &Needs { sources: vec![source], qemu: options.common.qemu.is_none(), ..Needs::default() },
         options.common.setup,
     )?;
     let lab = super::lab(&options.common)?;

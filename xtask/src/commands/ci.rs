@@ -4,7 +4,8 @@ use std::{process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result};
 use mthp_kernel::toolchain::Needs;
-use mthp_lab::Project;
+use mthp_lab::{Project, workload};
+use mthp_workload::Spec;
 use xshell::Shell;
 
 use crate::{
@@ -14,6 +15,9 @@ use crate::{
 
 /// The kernels that the tests build.
 const KERNELS: &[&str] = &["stock-6.12", "stock-6.1"];
+
+/// The workload that the tests run.
+const WORKLOAD: &str = "yolov5";
 
 /// Each is (what it shows, its arguments).
 type Step = (&'static str, &'static [&'static str]);
@@ -75,7 +79,17 @@ pub fn run(options: &Ci) -> Result<ExitCode> {
     for name in KERNELS {
         sources.push(project.kernel(name)?.source());
     }
-    setup::ensure(&Needs { sources, qemu: options.common.qemu.is_none() }, options.common.setup)?;
+    let spec = Spec::read(&project.workload(WORKLOAD)?)?;
+    let needs = Needs {
+        sources,
+        qemu: options.common.qemu.is_none(),
+        ..setup::of_workload(Some(&spec), &options.common)?
+    };
+    setup::ensure(&needs, options.common.setup)?;
+    if options.common.setup {
+        let progress = ui::Progress::new();
+        workload::fetch_parts(&super::lab(&options.common)?, &spec, &|event| progress.on(event))?;
+    }
     let long: &[Step] = if options.full { LONG_STORIES } else { &[] };
     for &step in CHECKS.iter().chain(STORIES).chain(long).chain([&TESTS]) {
         cargo(&project, &options.common, step)?;

@@ -8,7 +8,8 @@ use mthp_judge::{
     terminal::{self, Style},
 };
 use mthp_kernel::{SourceSpec, toolchain::Needs};
-use mthp_lab::{BaseKernel, Lab, Project, Request, experiment};
+use mthp_lab::{BaseKernel, Lab, Project, Request, experiment, workload};
+use mthp_workload::Spec;
 
 use crate::{
     cli::{Format, TestKernel},
@@ -28,9 +29,13 @@ const WIDTH: u16 = 100;
 /// # Errors
 /// When there is no verdict: what the user gave cannot be used, or the machinery failed.
 pub fn run(options: &TestKernel) -> Result<ExitCode> {
-    setup::ensure(&needs(options)?, options.common.setup)?;
+    let spec = workload_spec(options)?;
+    setup::ensure(&needs(options, spec.as_ref())?, options.common.setup)?;
     let lab = super::lab(&options.common)?;
     let progress = Progress::new();
+    if let Some(spec) = spec.filter(|_| options.common.setup) {
+        workload::fetch_parts(&lab, &spec, &|event| progress.on(event))?;
+    }
     let finished = experiment::run(&lab, &request(options, &lab), &|event| progress.on(event))?;
     let report = &finished.report;
     let place = finished.folder.path().display().to_string();
@@ -47,12 +52,23 @@ pub fn run(options: &TestKernel) -> Result<ExitCode> {
     Ok(ExitCode::from(exit::code(report.verdict, options.expect)))
 }
 
-fn needs(options: &TestKernel) -> Result<Needs> {
+/// The workload that the suite, or the user, brings in.
+fn workload_spec(options: &TestKernel) -> Result<Option<Spec>> {
+    let project = Project::here()?;
+    let (suite, _) = project.suite(&options.suite)?;
+    workload::spec(&project, &suite, options.workload.as_deref())
+}
+
+fn needs(options: &TestKernel, spec: Option<&Spec>) -> Result<Needs> {
     let source = match &options.tree {
         Some(tree) => SourceSpec::parse_tree(tree, options.dirty)?,
         None => Project::here()?.kernel(kernel_name(options))?.source(),
     };
-    Ok(Needs { sources: vec![source], qemu: options.common.qemu.is_none() })
+    Ok(Needs {
+        sources: vec![source],
+        qemu: options.common.qemu.is_none(),
+        ..setup::of_workload(spec, &options.common)?
+    })
 }
 
 fn kernel_name(options: &TestKernel) -> &str {
@@ -78,6 +94,7 @@ fn request(options: &TestKernel, lab: &Lab) -> Request {
         patches,
         revert: options.revert,
         suite: options.suite.clone(),
+        workload: options.workload.clone(),
         tests: options.test.clone(),
         boots: options.boots,
         accel: options.accel,

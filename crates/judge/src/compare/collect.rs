@@ -2,7 +2,7 @@
 
 use mthp_record::{
     boot::{BootRecord, Side},
-    result::{Outcome, TestResult},
+    result::{Check, Outcome, TestResult},
 };
 
 use super::types::{
@@ -43,6 +43,17 @@ impl<'a> Runs<'a> {
     /// The test's result in each boot that has one.
     pub(super) fn results(&self, name: &str) -> Vec<&'a TestResult> {
         self.boots.iter().flat_map(|boot| &boot.tests).filter(|test| test.name == name).collect()
+    }
+
+    /// Those of them whose numbers count: all checks named [`super::GUARD`]… hold.
+    pub(super) fn valid(&self, name: &str) -> Vec<&'a TestResult> {
+        let broken = |check: &Check| check.name.starts_with(super::GUARD) && !check.passed;
+        self.results(name).into_iter().filter(|result| !result.checks.iter().any(broken)).collect()
+    }
+
+    /// Are there results of it whose numbers do not count?
+    pub(super) fn is_guarded(&self, name: &str) -> bool {
+        self.valid(name).len() < self.results(name).len()
     }
 
     /// How the test ended on this side.

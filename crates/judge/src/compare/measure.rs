@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mthp_record::result::{Check, Metric, TestResult, Unit};
+use mthp_record::result::{Check, Metric, TestResult};
 
 use super::{
     collect::{self, Runs},
@@ -49,13 +49,17 @@ pub(super) fn metrics(
     ruled: &mut BTreeSet<usize>,
     errors: &mut Vec<String>,
 ) -> Vec<MetricComparison> {
-    let found = runs.map(|side| side.results(test));
+    let found = runs.map(|side| side.valid(test));
+    let guarded = runs.any(|side| side.is_guarded(test));
     let all =
         |result: &TestResult| result.metrics.iter().map(|metric| metric.name.clone()).collect::<Vec<_>>();
     let mut comparisons = Vec::new();
     for name in names(&found, all) {
         if let Some(problem) = uneven(&found, all, &name) {
             errors.push(format!("{test}: the metric {name} {problem}"));
+            continue;
+        }
+        if guarded {
             continue;
         }
         let of = |results: &Vec<&TestResult>| -> Vec<Metric> {
@@ -69,12 +73,16 @@ pub(super) fn metrics(
         }
         let gate = gates.iter().enumerate().find(|(_, gate)| gate.rules(test, &name));
         // Emulation distorts time by more than any patch does.
-        let gate = gate.filter(|_| !(emulated && unit == Unit::Micros)).map(|(at, gate)| {
+        let gate = gate.filter(|_| !(emulated && unit.is_time())).map(|(at, gate)| {
             ruled.insert(at);
             gate.clone()
         });
         let sides = sides.map(|metrics| values(metrics));
-        let change = change(&sides, gate.as_ref());
+        let change = match change(&sides, gate.as_ref()) {
+            // Boots that took equally long did so by chance.
+            MetricChange::Moved if emulated && unit.is_time() => MetricChange::SampledApart,
+            change => change,
+        };
         comparisons.push(MetricComparison { name, unit, polarity, sides, change, gate, p: None });
     }
     comparisons
@@ -138,7 +146,7 @@ impl Values {
 }
 
 /// Every name that occurs, in order of first occurrence, the base's first.
-fn names(found: &Pair<Vec<&TestResult>>, all: impl Fn(&TestResult) -> Vec<String>) -> Vec<String> {
+pub(super) fn names(found: &Pair<Vec<&TestResult>>, all: impl Fn(&TestResult) -> Vec<String>) -> Vec<String> {
     let mut names = Vec::new();
     for result in found.base.iter().chain(&found.patched) {
         for name in all(result) {
@@ -150,8 +158,9 @@ fn names(found: &Pair<Vec<&TestResult>>, all: impl Fn(&TestResult) -> Vec<String
     names
 }
 
-/// Why a name that is not there exactly once in every boot of both sides cannot be compared.
-fn uneven(
+/// Why a name that is not there exactly once in every boot of both sides cannot be compared. A side without a
+/// boot lacks nothing.
+pub(super) fn uneven(
     found: &Pair<Vec<&TestResult>>,
     all: impl Fn(&TestResult) -> Vec<String>,
     name: &str,
@@ -161,7 +170,8 @@ fn uneven(
     if counts.any(|counts| counts.iter().any(|count| *count > 1)) {
         return Some("is there twice");
     }
-    if counts.one_side(|counts| counts.contains(&1)) {
+    let both = !counts.any(Vec::is_empty);
+    if both && counts.one_side(|counts| counts.contains(&1)) {
         return Some("is on one side only");
     }
     counts.any(|counts| counts.contains(&0)).then_some("is not in every boot")

@@ -3,6 +3,7 @@
 //! Only boots that completed are compared; what the others mean is [`crate::verdict`]'s business. The order
 //! in which boots are given has no influence: within a side they are taken by their index.
 
+mod agree;
 mod collect;
 mod measure;
 mod settle;
@@ -27,6 +28,10 @@ pub const MIN_BOOTS_SAMPLED: usize = 8;
 /// The name of the made-up test that holds the kernel's own complaints (its taint flags).
 pub const KERNEL_TEST: &str = "kernel/complaints";
 
+/// A check whose name begins so guards the test's numbers: where it fails, the test reports no metrics and no
+/// agreements, and any that it reports do not count. Where it fails on both sides nothing is said of the test.
+pub const GUARD: &str = "valid-";
+
 /// Compares both sides' completed boots. `gates` are the suite's; `emulated` says that there was no KVM, so
 /// that times decide nothing.
 #[must_use]
@@ -48,6 +53,7 @@ pub fn compare(boots: &[BootRecord], gates: &[Gate], emulated: bool) -> Comparis
         let (mut checks, mut metrics) = (Vec::new(), Vec::new());
         if outcomes.base == SideOutcome::Completed && outcomes.patched == SideOutcome::Completed {
             checks = measure::checks(&name, &runs, &mut comparison.errors);
+            checks.extend(agree::agreements(&name, &runs, &mut comparison.errors));
             metrics = measure::metrics(&name, &runs, gates, emulated, &mut ruled, &mut comparison.errors);
         } else if outcomes.one_side(|side| *side == SideOutcome::Absent) {
             comparison.errors.push(format!("{name}: the test ran on one side only"));

@@ -1,10 +1,10 @@
 //! From what was found to what it means: the gates of sampled metrics, then each test's verdict.
 
 use super::{
-    MIN_BOOTS_SAMPLED,
+    GUARD, MIN_BOOTS_SAMPLED,
     types::{
-        CheckChange, Comparison, MetricChange, MetricComparison, Pair, SideOutcome, TestComparison,
-        TestVerdict, Values,
+        CheckChange, CheckComparison, Comparison, MetricChange, MetricComparison, Pair, SideOutcome,
+        TestComparison, TestVerdict, Values,
     },
 };
 use crate::{stats, suite::Gate};
@@ -66,6 +66,9 @@ pub(super) fn verdict(test: &TestComparison) -> TestVerdict {
     if let Some(verdict) = from_outcomes(&test.outcomes) {
         return verdict;
     }
+    if let Some(reason) = invalid(test) {
+        return TestVerdict::Inconclusive { reason };
+    }
     let check = |change| test.checks.iter().any(|check| check.change == change);
     let metric = |change| test.metrics.iter().any(|metric| metric.change == change);
     let (broken, fixed) = (check(CheckChange::Broken), check(CheckChange::Fixed));
@@ -106,6 +109,17 @@ fn from_outcomes(outcomes: &Pair<SideOutcome>) -> Option<TestVerdict> {
             };
             TestVerdict::Inconclusive { reason }
         }
+    })
+}
+
+/// Why nothing that a test measured counts on either side, if so.
+fn invalid(test: &TestComparison) -> Option<String> {
+    let fails =
+        |check: &&CheckComparison| check.name.starts_with(GUARD) && check.change == CheckChange::StillFailing;
+    test.checks.iter().find(fails).map(|check| {
+        let Pair { base, patched } = check.sides.map(|side| side.observed.clone());
+        let observed = if base == patched { base } else { format!("{base} (base), {patched} (patched)") };
+        format!("its numbers are not valid: {}, observed {observed}", check.promise)
     })
 }
 

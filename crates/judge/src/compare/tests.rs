@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     sample::{
-        boot, boots, check, demonstration, ended, gates, metric, new_rule, old_rule, placement, swapped, test,
+        agreement, boot, boots, check, demonstration, ended, gates, metric, new_rule, old_rule, placement,
+        swapped, test,
     },
     suite::Direction,
     verdict::{Verdict, judge},
@@ -236,15 +237,18 @@ fn one_boot_a_side_proves_nothing() {
 
 #[test]
 fn time_does_not_gate_under_emulation() {
-    let slow = |value| {
-        let metric = Metric { name: "cost".to_owned(), value, unit: Unit::Micros, polarity: Polarity::Lower };
-        test("t", vec![], vec![metric])
-    };
-    let boots = boots(2, &[slow(1)], &[slow(1000)]);
-    let gates = [gate("t", "cost", 10)];
-    assert_eq!(compare(&boots, &gates, true).tests[0].verdict, TestVerdict::Changed);
-    assert_eq!(compare(&boots, &gates, true).idle_gates, gates);
-    assert_eq!(compare(&boots, &gates, false).tests[0].verdict, TestVerdict::Worse);
+    for unit in [Unit::Micros, Unit::PerKilosecond] {
+        let slow = |value| {
+            let metric = Metric { name: "cost".to_owned(), value, unit, polarity: Polarity::Lower };
+            test("t", vec![], vec![metric])
+        };
+        let boots = boots(2, &[slow(1)], &[slow(1000)]);
+        let gates = [gate("t", "cost", 10)];
+        assert_eq!(compare(&boots, &gates, true).tests[0].verdict, TestVerdict::Unchanged);
+        assert_eq!(compare(&boots, &gates, true).tests[0].metrics[0].change, MetricChange::SampledApart);
+        assert_eq!(compare(&boots, &gates, true).idle_gates, gates);
+        assert_eq!(compare(&boots, &gates, false).tests[0].verdict, TestVerdict::Worse);
+    }
 }
 
 #[test]
@@ -391,4 +395,148 @@ fn old_and_new_rule_differ_where_the_table_says() {
         .map(|t| t.name.as_str())
         .collect();
     assert_eq!(fixed, ["placement/2052KiB", "placement/3MiB", "placement/4632KiB"]);
+}
+
+/// Boots of a test whose agreement has these values, base and patched.
+fn agreeing(base: &[&str], patched: &[&str]) -> Vec<BootRecord> {
+    let side = |side, values: &[&str]| -> Vec<BootRecord> {
+        let one = |(i, value): (usize, &&str)| {
+            let mut test = test("t", vec![], vec![]);
+            test.agreements = vec![agreement("bits", value)];
+            boot(side, u32::try_from(i).unwrap(), vec![test])
+        };
+        values.iter().enumerate().map(one).collect()
+    };
+    [side(Side::Base, base), side(Side::Patched, patched)].concat()
+}
+
+#[test]
+fn what_must_agree_breaks_where_only_the_patched_kernel_disagrees() {
+    let cases: [(&[&str], &[&str], CheckChange, &str); 8] = [
+        (&["a", "a"], &["a", "a"], CheckChange::StillPassing, "still passing"),
+        (&["a", "a"], &["b", "b"], CheckChange::Broken, "broken"),
+        (&["a", "a"], &["b", "c"], CheckChange::Broken, "broken"),
+        (&["a", "a"], &["a", "b"], CheckChange::Broken, "broken"),
+        (&["a", "b"], &["a", "a"], CheckChange::Flaky, "inconclusive"),
+        (&["a", "b"], &["c", "c"], CheckChange::Flaky, "inconclusive"),
+        (&["a", "b"], &["a", "b"], CheckChange::Flaky, "inconclusive"),
+        (&["a", "b"], &["c", "d"], CheckChange::Flaky, "inconclusive"),
+    ];
+    for (base, patched, change, verdict) in cases {
+        let comparison = compare(&agreeing(base, patched), &[], true);
+        assert_eq!(comparison.errors, Vec::<String>::new());
+        let test = &comparison.tests[0];
+        assert_eq!(
+            (test.checks[0].change, test.verdict.to_string().as_str()),
+            (change, verdict),
+            "{base:?} {patched:?}"
+        );
+    }
+}
+
+#[test]
+fn an_agreement_shows_the_values_shortened() {
+    let (long, other) = ("0123456789abcdef", "fedcba9876543210");
+    let comparison = compare(&agreeing(&[long, long], &[other, long]), &[], true);
+    let check = &comparison.tests[0].checks[0];
+    assert_eq!(check.promise, "bits do not depend on the kernel");
+    assert_eq!(check.expected, "the same in every boot of both kernels");
+    assert_eq!(check.sides.base.observed, "0123456789ab…");
+    assert_eq!(check.sides.patched.observed, "fedcba987654…, 0123456789ab…");
+    assert_eq!((check.sides.patched.passed, check.sides.patched.failed), (1, 1));
+}
+
+#[test]
+fn an_agreement_that_is_not_in_every_boot_is_an_error() {
+    let mut some = agreeing(&["a", "a"], &["a", "a"]);
+    some[3].tests[0].agreements.clear();
+    assert_eq!(compare(&some, &[], true).errors, ["t: the agreement bits is not in every boot"]);
+    some[2].tests[0].agreements.clear();
+    assert_eq!(compare(&some, &[], true).errors, ["t: the agreement bits is on one side only"]);
+    let mut twice = agreeing(&["a", "a"], &["a", "a"]);
+    let again = twice[0].tests[0].agreements.clone();
+    twice[0].tests[0].agreements.extend(again);
+    assert_eq!(compare(&twice, &[], true).errors, ["t: the agreement bits is there twice"]);
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_boots_is_irrelevant_to_agreements(
+        (boots, shuffled) in (prop::collection::vec("[ab]", 2..5), prop::collection::vec("[ab]", 2..5))
+            .prop_map(|(base, patched)| {
+                let borrowed = |values: &[String]| values.iter().map(|value| value.clone().leak() as &str).collect::<Vec<_>>();
+                agreeing(&borrowed(&base), &borrowed(&patched))
+            })
+            .prop_flat_map(|boots| (Just(boots.clone()), Just(boots).prop_shuffle()))
+    ) {
+        prop_assert_eq!(compare(&shuffled, &[], true), compare(&boots, &[], true));
+    }
+}
+
+/// A test that works, and the same test where its guard fails and it reports no numbers.
+fn guarded() -> (TestResult, TestResult) {
+    let mut works =
+        test("t", vec![check("valid-detections", true), check("a", true)], vec![metric("cost", 1)]);
+    works.agreements = vec![agreement("bits", "a")];
+    let fails = test("t", vec![check("valid-detections", false), check("a", true)], vec![]);
+    (works, fails)
+}
+
+#[test]
+fn a_guard_that_fails_on_one_side_is_the_finding_and_not_the_numbers_it_guards() {
+    let (works, fails) = guarded();
+    assert_eq!(verdict_of(&works, &fails), "broken");
+    assert_eq!(verdict_of(&fails, &works), "fixed");
+    assert_eq!(verdict_of(&works, &works), "still passing");
+    let boots = boots(2, from_ref(&works), from_ref(&fails));
+    let comparison = compare(&boots, &[], true);
+    assert_eq!(judge(&boots, &comparison).verdict, Verdict::Regressed);
+    assert_eq!(comparison.tests[0].metrics, []);
+}
+
+#[test]
+fn a_guard_that_fails_on_both_sides_lets_nothing_count() {
+    let (mut works, mut fails) = guarded();
+    assert_eq!(only(&fails, &fails).errors, Vec::<String>::new());
+    let expected = "its numbers are not valid: valid-detections is promised, observed something else";
+    let inconclusive = TestVerdict::Inconclusive { reason: expected.to_owned() };
+    assert_eq!(only(&fails, &fails).tests[0].verdict, inconclusive);
+    let boots = boots(2, from_ref(&fails), from_ref(&fails));
+    assert_eq!(judge(&boots, &compare(&boots, &[], true)).verdict, Verdict::Inconclusive);
+    // Numbers that are reported nevertheless do not count, whatever they say.
+    works.checks[0] = fails.checks[0].clone();
+    fails = works.clone();
+    fails.metrics[0].value = 1000;
+    fails.agreements[0].value = "b".to_owned();
+    assert_eq!(only(&works, &fails).tests[0].verdict, inconclusive);
+    fails.checks[0].observed = "nothing".to_owned();
+    let reason = format!("{expected} (base), nothing (patched)");
+    assert_eq!(only(&works, &fails).tests[0].verdict, TestVerdict::Inconclusive { reason });
+}
+
+#[test]
+fn a_guard_that_boots_disagree_on_is_flaky_and_its_numbers_are_not_compared() {
+    let (works, fails) = guarded();
+    let mut some = boots(2, from_ref(&works), from_ref(&works));
+    some[3].tests[0] = fails;
+    let comparison = compare(&some, &[], true);
+    assert_eq!(comparison.errors, Vec::<String>::new());
+    assert_eq!(comparison.tests[0].checks[0].change, CheckChange::Flaky);
+    assert!(comparison.tests[0].verdict.is_inconclusive() && comparison.tests[0].metrics.is_empty());
+}
+
+#[test]
+fn only_a_guard_excuses_missing_numbers() {
+    let (works, mut fails) = guarded();
+    fails.checks[0].passed = true;
+    fails.checks[1].passed = false;
+    assert_eq!(
+        only(&works, &fails).errors,
+        ["t: the agreement bits is on one side only", "t: the metric cost is on one side only"]
+    );
+    // And it excuses its own side only.
+    let (works, fails) = guarded();
+    let mut some = boots(2, from_ref(&works), from_ref(&fails));
+    some[0].tests[0].metrics.clear();
+    assert_eq!(compare(&some, &[], true).errors, ["t: the metric cost is not in every boot"]);
 }

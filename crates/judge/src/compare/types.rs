@@ -310,7 +310,8 @@ pub enum MetricChange {
     Worse,
     /// Sampled; nothing that counts as a difference.
     SampledAlike,
-    /// Sampled, not gated, and the ranges do not overlap. Worth a look, decides nothing.
+    /// Sampled (or time under emulation), not gated, and the ranges do not overlap. Worth a look, decides
+    /// nothing.
     SampledApart,
     /// Sampled and gated, the ranges lie apart by the floor or more, but there are too few boots (or too many
     /// for the exact test) to tell.

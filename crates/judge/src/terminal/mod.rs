@@ -36,14 +36,16 @@ pub fn render(report: &Report, style: &Style) -> String {
     let mut out = String::new();
     answer(&mut out, report, style);
     if let Some(comparison) = &report.comparison {
-        if let Some(table) = table::changes(comparison, style) {
+        let emulated = report.is_emulated();
+        if let Some(table) = table::changes(comparison, emulated, style) {
             let _ = writeln!(out, "\n{table}");
-            legend(&mut out, comparison);
+            legend(&mut out, comparison, emulated, style);
         }
         checks(&mut out, comparison, "broken", CheckChange::Broken, style);
         checks(&mut out, comparison, "flaky", CheckChange::Flaky, style);
         crashes(&mut out, comparison, style);
-        rest(&mut out, comparison, style);
+        answers(&mut out, report, style);
+        rest(&mut out, comparison, emulated, style);
     }
     identities(&mut out, report, style);
     timings(&mut out, report, style);
@@ -74,11 +76,15 @@ fn answer(out: &mut String, report: &Report, style: &Style) {
     }
 }
 
-fn legend(out: &mut String, comparison: &Comparison) {
-    let metrics = || comparison.tests.iter().flat_map(|test| &test.metrics);
+fn legend(out: &mut String, comparison: &Comparison, emulated: bool, style: &Style) {
+    let listed = || comparison.tests.iter().filter(|test| table::is_listed(test, emulated));
+    let metrics = || listed().flat_map(|test| &test.metrics).filter(|metric| table::is_shown(metric));
     out.push_str("checks decide, and metrics marked \"gates\"; other metrics are facts, not judged\n");
-    if metrics().any(|metric| table::is_sampled(metric) && table::is_shown(metric)) {
+    if metrics().any(table::is_sampled) {
         out.push_str("~ varies between boots of one kernel\n");
+    }
+    if emulated && metrics().any(|metric| metric.unit.is_time()) {
+        line(out, style, 4, "emulated: time under emulation says nothing of hardware; it never decides");
     }
 }
 
@@ -122,8 +128,19 @@ fn crashes(out: &mut String, comparison: &Comparison, style: &Style) {
     }
 }
 
+/// What the patch does to each workload, question by question.
+fn answers(out: &mut String, report: &Report, style: &Style) {
+    for scenario in &report.answers {
+        let _ = writeln!(out, "\n{}: what the patch does to this workload", text::clean(&scenario.test));
+        for (at, answer) in scenario.answers.iter().enumerate() {
+            line(out, style, 5, &format!("  {}. {}", at + 1, text::harmless(&answer.question)));
+            line(out, style, 5, &format!("     {}", text::harmless(&answer.answer)));
+        }
+    }
+}
+
 /// The tests that the table leaves out, in a line each kind.
-fn rest(out: &mut String, comparison: &Comparison, style: &Style) {
+fn rest(out: &mut String, comparison: &Comparison, emulated: bool, style: &Style) {
     type Kind = (&'static str, fn(&TestVerdict) -> bool);
     const KINDS: [Kind; 4] = [
         ("still passing", |verdict| matches!(verdict, TestVerdict::StillPassing | TestVerdict::Unchanged)),
@@ -133,7 +150,7 @@ fn rest(out: &mut String, comparison: &Comparison, style: &Style) {
     ];
     let mut lines = Vec::new();
     for (title, is_kind) in KINDS {
-        let of_kind = |test: &&TestComparison| is_kind(&test.verdict) && !table::is_listed(test);
+        let of_kind = |test: &&TestComparison| is_kind(&test.verdict) && !table::is_listed(test, emulated);
         let tests: Vec<&TestComparison> = comparison.tests.iter().filter(of_kind).collect();
         let Some(first) = tests.first() else { continue };
         let names = text::list(tests.iter().map(|test| test.name.as_str()), NAMES);

@@ -20,7 +20,7 @@ type Row = [String; 4];
 const NAME: usize = 32;
 
 /// Everything that changed, or `None` where nothing did.
-pub(super) fn changes(comparison: &Comparison, style: &Style) -> Option<String> {
+pub(super) fn changes(comparison: &Comparison, emulated: bool, style: &Style) -> Option<String> {
     let mut table = Table::new();
     table
         .load_preset(presets::UTF8_HORIZONTAL_ONLY)
@@ -41,8 +41,8 @@ pub(super) fn changes(comparison: &Comparison, style: &Style) -> Option<String> 
     } else {
         table.force_no_tty();
     }
-    for test in comparison.tests.iter().filter(|test| is_listed(test)) {
-        for (at, row) in rows(test).into_iter().enumerate() {
+    for test in comparison.tests.iter().filter(|test| is_listed(test, emulated)) {
+        for (at, row) in rows(test, emulated).into_iter().enumerate() {
             let (name, verdict) = if at == 0 {
                 (shortened(&test.name), test.verdict.to_string())
             } else {
@@ -80,8 +80,8 @@ fn color(verdict: &TestVerdict) -> Color {
     }
 }
 
-/// Does the table have a place for the test?
-pub(super) fn is_listed(test: &TestComparison) -> bool {
+/// Does the table have a place for the test? Time under emulation alone earns none.
+pub(super) fn is_listed(test: &TestComparison, emulated: bool) -> bool {
     let quiet = matches!(
         test.verdict,
         TestVerdict::StillPassing
@@ -90,7 +90,10 @@ pub(super) fn is_listed(test: &TestComparison) -> bool {
             | TestVerdict::Unchanged
             | TestVerdict::NotApplicable { .. }
     );
-    !quiet || test.metrics.iter().any(|metric| metric.change == MetricChange::SampledApart)
+    let apart = |metric: &MetricComparison| {
+        metric.change == MetricChange::SampledApart && !(emulated && metric.unit.is_time())
+    };
+    !quiet || test.metrics.iter().any(apart)
 }
 
 /// Is the metric worth a line?
@@ -103,7 +106,7 @@ pub(super) fn is_sampled(metric: &MetricComparison) -> bool {
     metric.sides.any(|values| matches!(values, Values::Sampled { .. }))
 }
 
-fn rows(test: &TestComparison) -> Vec<Row> {
+fn rows(test: &TestComparison, emulated: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     if test.outcomes.any(|outcome| *outcome != SideOutcome::Completed) {
         let [base, patched] =
@@ -124,7 +127,7 @@ fn rows(test: &TestComparison) -> Vec<Row> {
             format!("{}{}", shortened(&metric.name), text::unit(metric)),
             text::values(&metric.sides.base),
             text::values(&metric.sides.patched),
-            text::movement(metric),
+            text::movement(metric, emulated),
         ]);
     }
     if rows.is_empty() {

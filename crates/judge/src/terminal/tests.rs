@@ -22,6 +22,31 @@ fn the_demonstration_the_other_way_round() {
 }
 
 #[test]
+fn a_workload_is_answered_and_its_emulated_time_marked() {
+    let mut boots = sample::boots(2, &[sample::scenario(&[])], &[sample::scenario(&sample::PLACED)]);
+    for boot in boots.iter_mut().filter(|boot| boot.side == Side::Patched) {
+        for metric in boot.tests[0].metrics.iter_mut().filter(|metric| metric.unit.is_time()) {
+            metric.value += metric.value / 8 + i64::from(boot.index);
+        }
+    }
+    insta::assert_snapshot!("workload", shown(&boots));
+}
+
+#[test]
+fn emulated_time_alone_earns_no_place_in_the_table() {
+    let slow = [("inference-p50-micros", 9_000_000), ("throughput", 100)];
+    let text = shown(&sample::boots(2, &[sample::scenario(&[])], &[sample::scenario(&slow)]));
+    assert!(
+        text.starts_with("verdict: unchanged\n  no check and no declared cost differs in 1 test\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("still passing: 1 test (yolov5/160)") && !text.contains("verdict   what"),
+        "{text}"
+    );
+}
+
+#[test]
 fn nothing_changed() {
     insta::assert_snapshot!("unchanged", shown(&sample::boots(2, &sample::new_rule(), &sample::new_rule())));
 }
@@ -81,7 +106,7 @@ fn the_table_keeps_to_the_width() {
     let report = sample::report(&sample::demonstration(), &sample::gates());
     for width in [80, 110] {
         let style = Style { width, color: false, report: "r".to_owned() };
-        let table = table::changes(report.comparison.as_ref().unwrap(), &style).unwrap();
+        let table = table::changes(report.comparison.as_ref().unwrap(), true, &style).unwrap();
         assert!(table.lines().all(|line| line.chars().count() <= usize::from(width)), "{table}");
     }
 }

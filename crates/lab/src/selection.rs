@@ -1,0 +1,111 @@
+//! Which tests and which scenarios a run is made of. Pure.
+
+use mthp_judge::suite::Suite;
+use mthp_kernel::BadInput;
+use mthp_record::{job::selects, workload::Scenario};
+use mthp_workload::spec::Case;
+
+/// What a suite and the user's patterns select.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// Names of the runner's tests.
+    pub tests: Vec<String>,
+    /// The workload's scenarios.
+    cases: Vec<Case>,
+    /// Did the user name them?
+    named: bool,
+}
+
+impl Selection {
+    /// The suite's tests among those the runner knows, and the workload's cases, that one of the patterns selects;
+    /// all of them without a pattern.
+    ///
+    /// # Errors
+    /// When a pattern selects nothing (the error lists what there is), or nothing is left.
+    pub fn of(suite: &Suite, known: &[String], cases: &[Case], patterns: &[String]) -> Result<Self, BadInput> {
+        let of_suite: Vec<&String> = known.iter().filter(|name| suite.selects(name)).collect();
+        let names: Vec<&str> = cases
+            .iter()
+            .map(|case| case.scenario.name.as_str())
+            .chain(of_suite.iter().map(|name| name.as_str()))
+            .collect();
+        if let Some(pattern) = patterns.iter().find(|pattern| !names.iter().any(|name| selects(pattern, name))) {
+            return Err(BadInput(format!(
+                "failed to find a test for '{pattern}' in the suite {}; there are: {}",
+                suite.name,
+                names.join(", ")
+            )));
+        }
+        if names.is_empty() {
+            return Err(BadInput(format!("failed to find a test of the suite {} in the guest", suite.name)));
+        }
+        let wanted =
+            |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| selects(pattern, name));
+        Ok(Self {
+            tests: of_suite.into_iter().filter(|name| wanted(name)).cloned().collect(),
+            cases: cases.iter().filter(|case| wanted(&case.scenario.name)).cloned().collect(),
+            named: !patterns.is_empty(),
+        })
+    }
+
+    /// Is a scenario among them?
+    #[must_use]
+    pub fn has_scenarios(&self) -> bool {
+        !self.cases.is_empty()
+    }
+
+    /// The scenarios to run, and the names of those left out because emulation is too slow for them and the user
+    /// did not name them.
+    #[must_use]
+    pub fn scenarios(&self, emulated: bool) -> (Vec<Scenario>, Vec<String>) {
+        let (out, run): (Vec<&Case>, Vec<&Case>) =
+            self.cases.iter().partition(|case| case.slow && emulated && !self.named);
+        (
+            run.into_iter().map(|case| case.scenario.clone()).collect(),
+            out.into_iter().map(|case| case.scenario.name.clone()).collect(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use mthp_workload::Spec;
+
+    use super::*;
+
+    const SUITE: &str = include_str!("../../../configs/suites/all.toml");
+    const WORKLOAD: &str = include_str!("../../../configs/workloads/yolov5.toml");
+
+    fn select(patterns: &[&str]) -> Result<Selection, BadInput> {
+        let suite = Suite::parse(SUITE).unwrap();
+        let cases = Spec::parse(WORKLOAD, Path::new("")).unwrap().cases;
+        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        Selection::of(&suite, &["placement/2MiB".to_owned()], &cases, &patterns)
+    }
+
+    fn names(scenarios: &[Scenario]) -> Vec<&str> {
+        scenarios.iter().map(|scenario| scenario.name.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_slow_is_left_out_under_emulation_unless_it_is_named() {
+        let all = select(&[]).unwrap();
+        let (run, out) = all.scenarios(true);
+        assert!(names(&run).contains(&"yolov5/160") && !names(&run).contains(&"yolov5/640"));
+        assert!(out.contains(&"yolov5/640".to_owned()));
+        assert_eq!(all.scenarios(false).1, [""; 0]);
+        let named = select(&["yolov5/640"]).unwrap();
+        assert_eq!(names(&named.scenarios(true).0), ["yolov5/640"]);
+        assert_eq!(named.tests, [""; 0]);
+    }
+
+    #[test]
+    fn patterns_reach_tests_and_scenarios_and_an_idle_one_is_refused() {
+        let both = select(&["placement/*", "yolov5/160"]).unwrap();
+        assert_eq!((both.tests.len(), both.scenarios(true).0.len()), (1, 1));
+        let error = select(&["yolov5/161"]).unwrap_err();
+        assert!(error.0.contains("yolov5/161") && error.0.contains("placement/2MiB"), "{}", error.0);
+    }
+}

@@ -1,0 +1,140 @@
+//! All inferences of all requests, and when they ended.
+
+use std::{
+    fmt::Write,
+    sync::{Barrier, Mutex, PoisonError},
+    thread,
+    time::Instant,
+};
+
+use anyhow::{Context, Result, anyhow};
+use mthp_record::workload::Phase;
+
+use crate::{mark::mark, request::Request, runtime::micros};
+
+/// What one inference was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inference {
+    /// Its place in the order in which they ended, from 1, over all requests.
+    number: u32,
+    /// How long it took, in microseconds.
+    pub micros: u64,
+    /// The SHA-256 of its output.
+    digest: [u8; 32],
+    /// When it had ended and was marked.
+    ended: Instant,
+}
+
+impl Inference {
+    /// The output's SHA-256, in 64 hexadecimal digits.
+    pub fn hexadecimal(&self) -> String {
+        self.digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+/// What all of them were.
+pub struct Done {
+    /// In the order in which they ended.
+    pub inferences: Vec<Inference>,
+    /// The index of the request that ended last.
+    pub last_request: Option<usize>,
+    /// From the first one's start to the last one's end, in microseconds.
+    pub busy_micros: u64,
+}
+
+/// Makes `inferences` runs of each request, all requests at the same time.
+///
+/// # Errors
+/// The first of any run.
+pub fn run(requests: &mut [Request<'_>], inferences: u32) -> Result<Done> {
+    let ended = Mutex::new(0);
+    let start = Instant::now();
+    let each: Vec<Vec<Inference>> = match requests {
+        // Synchronous: no thread, as in a program that knows none.
+        [request] => vec![runs(request, inferences, &ended)?],
+        requests => {
+            let together = Barrier::new(requests.len());
+            thread::scope(|scope| {
+                let threads: Vec<_> = requests
+                    .iter_mut()
+                    .map(|request| {
+                        scope.spawn(|| {
+                            together.wait();
+                            runs(request, inferences, &ended)
+                        })
+                    })
+                    .collect();
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().map_err(|_| anyhow!("a request panicked"))?)
+                    .collect::<Result<_>>()
+            })
+            .context("failed to run all requests")?
+        }
+    };
+    Ok(in_order(each, start))
+}
+
+/// The runs of one request, one after the other.
+fn runs(request: &mut Request<'_>, inferences: u32, ended: &Mutex<u32>) -> Result<Vec<Inference>> {
+    let mut done = Vec::with_capacity(usize::try_from(inferences)?);
+    let mut run = request.prepared();
+    for _ in 0..inferences {
+        let start = Instant::now();
+        run.once()?;
+        let micros = micros(start.elapsed());
+        let number = {
+            let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            *ended += 1;
+            // Marked under the lock: marks come in the order of their numbers.
+            mark(Phase::Inferred, *ended);
+            *ended
+        };
+        let ended = Instant::now();
+        done.push(Inference { number, micros, digest: run.digest()?, ended });
+    }
+    Ok(done)
+}
+
+fn in_order(each: Vec<Vec<Inference>>, start: Instant) -> Done {
+    let last = |inferences: &[Inference]| inferences.last().map(|inference| inference.number);
+    let last_request = (0..each.len()).max_by_key(|index| last(&each[*index]));
+    let mut inferences: Vec<Inference> = each.into_iter().flatten().collect();
+    inferences.sort_by_key(|inference| inference.number);
+    let end = inferences.last().map_or(start, |inference| inference.ended);
+    Done { inferences, last_request, busy_micros: micros(end.saturating_duration_since(start)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn inferences_are_in_the_order_in_which_they_ended() {
+        let start = Instant::now();
+        let inference = |number: u32| Inference {
+            number,
+            micros: u64::from(number),
+            digest: [number as u8; 32],
+            ended: start + Duration::from_micros(u64::from(number) * 10),
+        };
+        let done = in_order(vec![vec![inference(2), inference(4)], vec![inference(1), inference(3)]], start);
+        assert_eq!(
+            done.inferences.iter().map(|inference| inference.micros).collect::<Vec<_>>(),
+            [1, 2, 3, 4]
+        );
+        assert_eq!((done.last_request, done.busy_micros), (Some(0), 40));
+    }
+
+    #[test]
+    fn a_digest_has_64_digits() {
+        let inference = Inference { number: 1, micros: 0, digest: [0x0a; 32], ended: Instant::now() };
+        assert_eq!(inference.hexadecimal(), "0a".repeat(32));
+    }
+}

@@ -1,0 +1,71 @@
+//! What /proc says of the watched program while it stands still.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use nix::unistd::Pid;
+
+use super::space::{self, Space};
+use crate::proc;
+
+/// The program's memory at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Minor faults of all its threads so far.
+    pub minor_faults: i64,
+    /// Major faults of all its threads so far.
+    pub major_faults: i64,
+    /// The most memory it ever had resident.
+    pub rss_peak_kib: i64,
+    /// Page tables of the lowest level (`VmPTE`).
+    pub page_tables_kib: i64,
+    /// Anonymous memory (`smaps_rollup`).
+    pub anon_kib: i64,
+    /// Anonymous memory in PMD-sized pages (`smaps_rollup`).
+    pub anon_huge_kib: i64,
+    /// Where its mappings lie.
+    pub space: Space,
+}
+
+/// Reads all of it.
+///
+/// # Errors
+/// When a file cannot be read or lacks a line.
+pub fn take(program: Pid) -> Result<Reading> {
+    let path = |name: &str| format!("/proc/{program}/{name}");
+    let read = |name: &str| {
+        let path = path(name);
+        fs::read_to_string(&path).with_context(|| format!("failed to read {path}"))
+    };
+    let (minor_faults, major_faults) = faults(&read("stat")?).context("a process's stat has no faults")?;
+    Ok(Reading {
+        minor_faults,
+        major_faults,
+        rss_peak_kib: proc::kib(&path("status"), "VmHWM:")?,
+        page_tables_kib: proc::kib(&path("status"), "VmPTE:")?,
+        anon_kib: proc::kib(&path("smaps_rollup"), "Anonymous:")?,
+        anon_huge_kib: proc::kib(&path("smaps_rollup"), "AnonHugePages:")?,
+        space: space::of(&read("maps")?),
+    })
+}
+
+/// The tenth and the twelfth field of a stat line; the second may hold anything but ends with the last bracket.
+fn faults(stat: &str) -> Option<(i64, i64)> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let minor = fields.nth(7)?.parse().ok()?;
+    let major = fields.nth(1)?.parse().ok()?;
+    Some((minor, major))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_found_behind_an_odd_name() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 123 0 45 0 10 1";
+        assert_eq!(faults(stat), Some((123, 45)));
+        assert_eq!(faults("7 (a"), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! The mappings of a program and the holes between them. Pure.
+
+use crate::mem::PMD;
+
+/// An address space in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// Its areas.
+    pub vmas: i64,
+    /// Holes smaller than a PMD between neighbouring areas above the heap: what alignment leaves behind.
+    pub gaps: i64,
+    /// Those together.
+    pub gap_bytes: usize,
+}
+
+/// Reads the text of a `maps` file.
+pub fn of(maps: &str) -> Space {
+    let mut space = Space::default();
+    let mut end_before = None;
+    // The program's own image and its heap lie where the loader put them.
+    let heap_at = maps.lines().position(|line| line.ends_with("[heap]"));
+    let lines = maps.lines().enumerate();
+    for (at, line) in lines {
+        let Some((start, end)) = range(line) else { continue };
+        // The vsyscall page lies in the kernel's half and belongs to every process.
+        if line.ends_with("[vsyscall]") {
+            continue;
+        }
+        space.vmas += 1;
+        let above = heap_at.is_none_or(|heap| at > heap + 1);
+        if let Some(before) = end_before
+            && above
+            && start > before
+            && start - before < PMD
+        {
+            space.gaps += 1;
+            space.gap_bytes += start - before;
+        }
+        end_before = Some(end);
+    }
+    space
+}
+
+fn range(line: &str) -> Option<(usize, usize)> {
+    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+    Some((usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_holes_above_the_heap_are_gaps() {
+        let maps = "\
+400000-401000 r-xp 00000000 fe:00 1 /bin/x
+500000-600000 rw-p 00000000 00:00 0 [heap]
+700000-800000 rw-p 00000000 00:00 0 
+880000-900000 rw-p 00000000 00:00 0 
+900000-901000 r--p 00000000 fe:00 2 /lib/y
+7ffff0000000-7ffff0001000 rw-p 00000000 00:00 0 [stack]
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]
+";
+        assert_eq!(of(maps), Space { vmas: 6, gaps: 1, gap_bytes: 0x80000 });
+        assert_eq!(of("odd\n"), Space::default());
+    }
+}
