@@ -76,7 +76,17 @@ fn cargo_build(project: &Project, package: &str, linkage: Linkage) -> Result<Pat
     let target_dir = project.root().join(folder);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
-        .args(["build", "--quiet", "--locked", "--package", package, "--profile", "guest", "--target", TARGET])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            package,
+            "--profile",
+            "guest",
+            "--target",
+            TARGET,
+        ])
         .arg("--target-dir")
         .arg(&target_dir)
         .current_dir(project.root())
@@ -87,10 +97,7 @@ fn cargo_build(project: &Project, package: &str, linkage: Linkage) -> Result<Pat
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     let output = cargo.output().with_context(|| format!("failed to start cargo for {package}"))?;
     if !output.status.success() {
-        bail!(
-            "failed to build {package}: {cargo:?}\n{}",
-            String::from_utf8_lossy(&output.stderr).trim_end()
-        );
+        bail!("failed to build {package}: {cargo:?}\n{}", String::from_utf8_lossy(&output.stderr).trim_end());
     }
     Ok(target_dir.join(TARGET).join("guest").join(package))
 }

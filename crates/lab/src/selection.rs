@@ -22,14 +22,21 @@ impl Selection {
     ///
     /// # Errors
     /// When a pattern selects nothing (the error lists what there is), or nothing is left.
-    pub fn of(suite: &Suite, known: &[String], cases: &[Case], patterns: &[String]) -> Result<Self, BadInput> {
+    pub fn of(
+        suite: &Suite,
+        known: &[String],
+        cases: &[Case],
+        patterns: &[String],
+    ) -> Result<Self, BadInput> {
         let of_suite: Vec<&String> = known.iter().filter(|name| suite.selects(name)).collect();
         let names: Vec<&str> = cases
             .iter()
             .map(|case| case.scenario.name.as_str())
             .chain(of_suite.iter().map(|name| name.as_str()))
             .collect();
-        if let Some(pattern) = patterns.iter().find(|pattern| !names.iter().any(|name| selects(pattern, name))) {
+        if let Some(pattern) =
+            patterns.iter().find(|pattern| !names.iter().any(|name| selects(pattern, name)))
+        {
             return Err(BadInput(format!(
                 "failed to find a test for '{pattern}' in the suite {}; there are: {}",
                 suite.name,

@@ -78,7 +78,8 @@ fn parts(lab: &Lab, spec: &Spec, events: &Events<'_>) -> Result<mthp_workload::P
     let label = "workload";
     events(&Event::Began { label: label.to_owned(), what: "looking for its parts".to_owned() });
     let parts = fetch::fetch(spec, lab.cache(), &translate(label, events), lab.stop().builds());
-    let what = if parts.is_ok() { format!("{}: model, image and runtime", spec.name) } else { "failed".to_owned() };
+    let what =
+        if parts.is_ok() { format!("{}: model, image and runtime", spec.name) } else { "failed".to_owned() };
     events(&Event::Ended { label: label.to_owned(), what });
     parts
 }
@@ -103,8 +104,7 @@ impl Workload {
         let program = guest::build_inference(lab.project(), events)?;
         let label = "workload disk";
         events(&Event::Began { label: label.to_owned(), what: "building".to_owned() });
-        let disk =
-            disk::build(&parts, &program, lab.cache(), &translate(label, events), lab.stop().builds());
+        let disk = disk::build(&parts, &program, lab.cache(), &translate(label, events), lab.stop().builds());
         let what = match &disk {
             Ok(disk) => format!("{} files, {:.1} MB", disk.files.len(), megabytes(disk.bytes)),
             Err(_) => "failed".to_owned(),

@@ -158,7 +158,8 @@ pub(crate) mod tests {
     fn a_disk_is_read_only_and_its_name_may_hold_a_comma() {
         let plan = BootPlan { disk: Some(PathBuf::from("/k/a,b")), ..plan() };
         let arguments = arguments(&plan, None).join(" ");
-        let wanted = "-drive if=none,id=disk,format=raw,readonly=on,file=/k/a,,b -device virtio-blk-device,drive=disk";
+        let wanted =
+            "-drive if=none,id=disk,format=raw,readonly=on,file=/k/a,,b -device virtio-blk-device,drive=disk";
         assert!(arguments.contains(wanted), "{arguments}");
     }
 

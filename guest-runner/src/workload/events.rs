@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use nix::unistd::Pid;
 use perf_event::{
     Builder, Counter,
-    events::{Cache, CacheOp, CacheResult, Event, Hardware, Software, CacheId},
+    events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware, Software},
 };
 
 /// The counters that could be opened, and why the others could not.

@@ -22,8 +22,7 @@ pub fn build() -> Result<BpfProgram> {
     let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
         CALLS.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_prctl, vec![SeccompRule::new(vec![condition])?]);
-    let filter =
-        SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Trace(1), TargetArch::x86_64)
-            .context("failed to make a seccomp filter")?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Trace(1), TargetArch::x86_64)
+        .context("failed to make a seccomp filter")?;
     filter.try_into().context("failed to compile a seccomp filter")
 }

@@ -138,12 +138,7 @@ fn placement(findings: &mut Findings, measured: &Measured) -> Result<()> {
         findings.metric(&format!("maps-{word}-kib"), kib(count.bytes), Unit::Kib, Polarity::Neutral);
         findings.metric(&format!("aligned-{word}"), count.aligned, Unit::Count, Polarity::Neutral);
     }
-    findings.metric(
-        "heap-kib",
-        kib(census.heap_growth(Stage::Loading)),
-        Unit::Kib,
-        Polarity::Neutral,
-    );
+    findings.metric("heap-kib", kib(census.heap_growth(Stage::Loading)), Unit::Kib, Polarity::Neutral);
     let made: i64 = Class::ALL.iter().map(|class| census.maps(Stage::Inferring, *class).maps).sum();
     findings.metric("inference-maps", made, Unit::Count, Polarity::Neutral);
     let unmaps = i64::try_from(census.unmaps(Stage::Inferring)).unwrap_or(i64::MAX);
@@ -187,7 +182,9 @@ fn faults(findings: &mut Findings, measured: &Measured) -> Result<()> {
 /// The last moment of a phase.
 fn moment(measured: &Measured, phase: Phase) -> Result<&Moment> {
     let mut moments = measured.moments.iter().rev();
-    moments.find(|moment| moment.phase == phase).with_context(|| format!("the program never marked {phase:?}"))
+    moments
+        .find(|moment| moment.phase == phase)
+        .with_context(|| format!("the program never marked {phase:?}"))
 }
 
 fn counters(findings: &mut Findings, before: &Snapshot, after: &Snapshot) {
@@ -200,7 +197,9 @@ fn counters(findings: &mut Findings, before: &Snapshot, after: &Snapshot) {
         let value = vmstat(after, counter) - vmstat(before, counter);
         findings.metric(name, value, Unit::Count, Polarity::Neutral);
     }
-    for (name, counter) in [("mthp-fault-alloc", "anon_fault_alloc"), ("mthp-fault-fallback", "anon_fault_fallback")] {
+    for (name, counter) in
+        [("mthp-fault-alloc", "anon_fault_alloc"), ("mthp-fault-fallback", "anon_fault_fallback")]
+    {
         let sum = |snapshot| mthp(snapshot, counter);
         if let (Some(before), Some(after)) = (sum(before), sum(after)) {
             findings.metric(name, after - before, Unit::Count, Polarity::Neutral);
@@ -268,7 +267,10 @@ fn evidence(
     after: &Snapshot,
 ) {
     findings.evidence("runtime", runtime(answer));
-    findings.evidence("latency-micros", format!("load {:?}\ninference {:?}\n", answer.load_micros, answer.inference_micros));
+    findings.evidence(
+        "latency-micros",
+        format!("load {:?}\ninference {:?}\n", answer.load_micros, answer.inference_micros),
+    );
     findings.evidence("detections", answer.detections.first().map(|image| list(image)).unwrap_or_default());
     findings.evidence("over-time", over_time(&measured.moments));
     findings.evidence("calls", measured.census.log());
@@ -363,11 +365,7 @@ mod tests {
                 tensors: Tensors::Heap,
                 decode: Decode::None,
             },
-            expected: Some(Expected {
-                detections: vec![bus()],
-                confidence_tolerance: 1,
-                box_tolerance: 1,
-            }),
+            expected: Some(Expected { detections: vec![bus()], confidence_tolerance: 1, box_tolerance: 1 }),
             thp: Thp::Always,
             mthp_kib: Vec::new(),
             khugepaged: false,

@@ -13,9 +13,8 @@ mod watch;
 
 use std::{
     collections::BTreeMap,
+    ffi::CString,
     fs::{self, File},
-    path::Path,
-    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, bail};
@@ -27,15 +26,14 @@ use self::{
     events::Events,
     findings::{Loaded, Measured, Moment},
     huge::Pagemap,
-    watch::{End, Seen, watch},
+    watch::{End, Program, Seen, watch},
 };
 use crate::{needs::Need, smaps, snapshot, suite::Findings};
 
 pub use setup::mount_disk;
 
 /// What every scenario needs of the guest.
-pub const NEEDS: &[Need] =
-    &[Need::Thp, Need::MemoryMib(900), Need::FileSystem("squashfs"), Need::Seccomp];
+pub const NEEDS: &[Need] = &[Need::Thp, Need::MemoryMib(900), Need::FileSystem("squashfs"), Need::Seccomp];
 
 const ANSWER: &str = "/tmp/answer";
 const COMPLAINTS: &str = "/tmp/complaints";
@@ -50,28 +48,29 @@ pub fn run(scenario: &Scenario, findings: &mut Findings) -> Result<()> {
     setup::prepare(scenario)?;
     let before = snapshot::take();
     let mut observer = Observer { loads: scenario.order.loads, ..Observer::default() };
-    let end = watch(command(scenario)?, |program, seen| observer.on(program, &seen));
+    let end = watch(&program(scenario)?, |program, seen| observer.on(program, &seen));
     let after = snapshot::take();
     let answer = answer(end?, &observer, &before, &after)?;
     let measured = observer.measured(&answer)?;
     findings::report(findings, scenario, &answer, &measured, (&before, &after))
 }
 
-fn command(scenario: &Scenario) -> Result<Command> {
-    let root = Path::new(ROOT);
+fn program(scenario: &Scenario) -> Result<Program> {
+    let text = |text: String| CString::new(text).context("an argument holds a zero byte");
     let create = |path: &str| File::create(path).with_context(|| format!("failed to create {path}"));
-    let mut command = Command::new(root.join(PROGRAM));
-    command
-        .arg(serde_json::to_string(&scenario.order).context("failed to write the order as JSON")?)
-        .env_clear()
-        .env("LD_LIBRARY_PATH", root.join(LIBRARIES))
-        .stdin(Stdio::null())
-        .stdout(create(ANSWER)?)
-        .stderr(create(COMPLAINTS)?);
+    let path = text(format!("{ROOT}/{PROGRAM}"))?;
+    let order = serde_json::to_string(&scenario.order).context("failed to write the order as JSON")?;
+    let mut environment = vec![text(format!("LD_LIBRARY_PATH={ROOT}/{LIBRARIES}"))?];
     if !scenario.tunables.is_empty() {
-        command.env("GLIBC_TUNABLES", &scenario.tunables);
+        environment.push(text(format!("GLIBC_TUNABLES={}", scenario.tunables))?);
     }
-    Ok(command)
+    Ok(Program {
+        arguments: vec![path.clone(), text(order)?],
+        path,
+        environment,
+        output: create(ANSWER)?,
+        complaints: create(COMPLAINTS)?,
+    })
 }
 
 /// The program's answer, or what went wrong in one message.
@@ -108,7 +107,11 @@ fn last_words(text: &str) -> String {
     let words = lines.join("; ");
     let from = words.len().saturating_sub(MOST);
     let from = (from..words.len()).find(|at| words.is_char_boundary(*at)).unwrap_or(0);
-    if words.is_empty() { "it said nothing".to_owned() } else { words.get(from..).unwrap_or_default().to_owned() }
+    if words.is_empty() {
+        "it said nothing".to_owned()
+    } else {
+        words.get(from..).unwrap_or_default().to_owned()
+    }
 }
 
 /// Gathers while the program runs.
@@ -179,11 +182,10 @@ impl Observer {
         let missing_events = self.events.as_ref().map(|events| events.missing().to_vec()).unwrap_or_default();
         let loaded = self.loaded.context("the program never said that its model was loaded")?;
         let inferred = self.moments.iter().filter(|moment| moment.phase == Phase::Inferred).count();
-        if inferred != answer.inference_micros.len() || self.moments.last().map(|m| m.phase) != Some(Phase::Done) {
-            bail!(
-                "the program answers {} inferences and marked {inferred}",
-                answer.inference_micros.len()
-            );
+        if inferred != answer.inference_micros.len()
+            || self.moments.last().map(|m| m.phase) != Some(Phase::Done)
+        {
+            bail!("the program answers {} inferences and marked {inferred}", answer.inference_micros.len());
         }
         Ok(Measured { census: self.census, moments: self.moments, loaded, missing_events })
     }

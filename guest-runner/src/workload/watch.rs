@@ -1,11 +1,6 @@
 //! Runs a program under `ptrace`, stopped only where [`super::filter`] says: at its marks and at what it maps.
 
-use std::{
-    collections::BTreeSet,
-    io,
-    os::unix::process::CommandExt,
-    process::Command,
-};
+use std::{collections::BTreeSet, convert::Infallible, ffi::CString, fs::File, io::Write};
 
 use anyhow::{Context, Result, bail, ensure};
 use mthp_record::workload::{MARK, Phase};
@@ -17,8 +12,9 @@ use nix::{
         signal::Signal,
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
-    unistd::Pid,
+    unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, execve, fork},
 };
+use seccompiler::BpfProgram;
 
 use super::{census::Call, filter};
 
@@ -42,26 +38,41 @@ pub enum End {
     Signal(Signal),
 }
 
-/// Starts `command` and calls `seen` for whatever it does, until it ends.
+/// A program to start.
+#[derive(Debug)]
+pub struct Program {
+    /// Its file.
+    pub path: CString,
+    /// Its arguments, its own name first.
+    pub arguments: Vec<CString>,
+    /// Its whole environment, `NAME=value`.
+    pub environment: Vec<CString>,
+    /// Its standard output.
+    pub output: File,
+    /// Its standard error.
+    pub complaints: File,
+}
+
+/// Starts a program and calls `seen` for whatever it does, until it ends.
 ///
 /// # Errors
 /// When it cannot be started or watched, or `seen` fails.
-pub fn watch(mut command: Command, mut seen: impl FnMut(Pid, Seen) -> Result<()>) -> Result<End> {
+pub fn watch(program: &Program, mut seen: impl FnMut(Pid, Seen) -> Result<()>) -> Result<End> {
     let filter = filter::build()?;
-    let prepare = move || {
-        ptrace::traceme()?;
-        seccompiler::apply_filter(&filter).map_err(|error| io::Error::other(error.to_string()))
+    // The standard library's `Command` wants a socket pair as soon as something is done before exec; the guest has
+    // no sockets.
+    // SAFETY: this process has one thread, so the child may do all that the parent may.
+    let child = match unsafe { fork() }.context("failed to fork")? {
+        ForkResult::Child => become_program(program, &filter),
+        ForkResult::Parent { child } => child,
     };
-    // SAFETY: between fork and exec this makes system calls only; it takes no lock and, unless it fails, does not
-    // allocate. This process has one thread, so even that would be sound.
-    unsafe { command.pre_exec(prepare) };
-    let child = command.spawn().with_context(|| format!("failed to start {command:?}"))?;
-    let program = Pid::from_raw(i32::try_from(child.id()).context("a process id is no number")?);
     // The stop that an image under `traceme` begins with.
-    match waitpid(program, None).context("failed to wait for the program's start")? {
+    match waitpid(child, None).context("failed to wait for the program's start")? {
         WaitStatus::Stopped(_, Signal::SIGTRAP) => {}
+        WaitStatus::Exited(_, code) => return Ok(End::Exit(code)),
         other => bail!("the program began with {other:?}"),
     }
+    let program = child;
     let options = Options::PTRACE_O_TRACESECCOMP
         | Options::PTRACE_O_TRACECLONE
         | Options::PTRACE_O_TRACESYSGOOD
@@ -90,6 +101,22 @@ pub fn watch(mut command: Command, mut seen: impl FnMut(Pid, Seen) -> Result<()>
             _ => {}
         }
     }
+}
+
+/// The child's side: never returns to its caller.
+fn become_program(program: &Program, filter: &BpfProgram) -> ! {
+    let failed = || -> Result<Infallible> {
+        dup2_stdout(&program.output).context("failed to redirect the output")?;
+        dup2_stderr(&program.complaints).context("failed to redirect the complaints")?;
+        ptrace::traceme().context("failed to be watched")?;
+        // The filter answers its calls with an error until somebody watches; exec is none of them.
+        seccompiler::apply_filter(filter).context("failed to set a seccomp filter")?;
+        execve(&program.path, &program.arguments, &program.environment)
+            .with_context(|| format!("failed to execute {:?}", program.path))
+    };
+    let Err(error) = failed();
+    let _ = (&program.complaints).write_all(format!("{error:#}\n").as_bytes());
+    std::process::exit(127)
 }
 
 /// A thread may die between its stop and this, with its whole process.
