@@ -92,6 +92,9 @@ pub struct Bench {
     /// Measure a cold build too, in a cache of its own (minutes)
     #[arg(long)]
     pub cold: bool,
+    /// Measure the YOLOv5 workload too (minutes without KVM); its parts must have been fetched
+    #[arg(long)]
+    pub workload: bool,
     #[command(flatten)]
     pub common: Common,
 }

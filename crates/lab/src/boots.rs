@@ -17,7 +17,7 @@ use mthp_record::{
 use mthp_vm::{
     accel::{Accel, AccelChoice, Accelerator, choose, in_words, kvm_opens},
     boot::{Event as BootEvent, boot},
-    initramfs,
+    initramfs::{self, Member},
     plan::{BootPlan, Deadlines},
     qemu::Qemu,
 };
@@ -48,6 +48,29 @@ pub struct Setting {
     pub folder: PathBuf,
     /// A fault for the guest to commit, in the suite's own tests.
     pub misbehave: Option<Misbehaviour>,
+    /// More files for the guest's root, in the suite's own tests.
+    pub extra: Vec<Extra>,
+}
+
+/// A file for the guest's root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extra {
+    /// A folder, before what lies in it.
+    Folder(&'static str),
+    /// A file with its content.
+    File(&'static str, Vec<u8>),
+    /// A symbolic link and where it points.
+    Link(&'static str, &'static str),
+}
+
+impl Extra {
+    fn member(&self) -> Member<'_> {
+        match self {
+            Self::Folder(path) => Member::Folder { path },
+            Self::File(path, content) => Member::File { path, permissions: 0o644, content },
+            Self::Link(path, target) => Member::Link { path, target },
+        }
+    }
 }
 
 impl Setting {
@@ -75,7 +98,8 @@ impl Setting {
             test_deadline_secs: deadlines.test_secs,
             misbehave: self.misbehave,
         };
-        let archive = initramfs::build(&self.runner, &job)?;
+        let more: Vec<Member<'_>> = self.extra.iter().map(Extra::member).collect();
+        let archive = initramfs::build_with(&self.runner, &job, &more)?;
         let file = tempfile::Builder::new()
             .prefix(&format!("initramfs-{side}-{index}-"))
             .tempfile_in(&self.folder)

@@ -107,6 +107,7 @@ impl Lab {
             accel: Accel::Tcg,
             folder: folder.to_owned(),
             misbehave: None,
+            extra: Vec::new(),
         }
     }
 

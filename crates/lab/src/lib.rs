@@ -18,7 +18,7 @@ mod stop;
 mod timing;
 pub mod workload;
 
-pub use boots::{Setting, accelerator};
+pub use boots::{Extra, Setting, accelerator};
 pub use event::{Event, Events};
 pub use folder::Folder;
 pub use laboratory::Lab;

@@ -63,6 +63,8 @@ pub struct Scenario {
     pub thp: Thp,
     /// The sizes of mTHP in KiB that follow `thp` too; the others are `never`.
     pub mthp_kib: Vec<u64>,
+    /// Is the program watched? Alone it only answers: what it saw and how long it took, nothing of its memory.
+    pub watched: bool,
     /// Is khugepaged awake?
     pub khugepaged: bool,
     /// The value of `GLIBC_TUNABLES`; empty for none.

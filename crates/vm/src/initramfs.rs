@@ -26,6 +26,13 @@ pub enum Member<'a> {
         /// Its content.
         content: &'a [u8],
     },
+    /// A symbolic link.
+    Link {
+        /// Its path.
+        path: &'a str,
+        /// Where it points.
+        target: &'a str,
+    },
     /// A character device.
     Device {
         /// Its path.
@@ -80,6 +87,7 @@ fn append(out: Vec<u8>, number: u32, member: &Member<'_>) -> Result<Vec<u8>> {
     let (path, kind, permissions, content): (_, _, _, &[u8]) = match *member {
         Member::Folder { path } => (path, ModeFileType::Directory, 0o755, &[]),
         Member::File { path, permissions, content } => (path, ModeFileType::Regular, permissions, content),
+        Member::Link { path, target } => (path, ModeFileType::Symlink, 0o777, target.as_bytes()),
         Member::Device { path, .. } => (path, ModeFileType::Char, 0o600, &[]),
     };
     let path = path.trim_start_matches('/');
@@ -116,6 +124,7 @@ mod tests {
         let more = [
             Member::Folder { path: "data" },
             Member::File { path: "/data/shard", permissions: 0o644, content: b"abc" },
+            Member::Link { path: "/data/link", target: "/data/shard" },
         ];
         let bytes = build_with(b"\x7fELF", &job(), &more).unwrap();
         assert_eq!(bytes.len() % 512, 0);
@@ -147,11 +156,13 @@ mod tests {
                 "100444 job.json",
                 "040755 data",
                 "100644 data/shard",
+                "120777 data/link",
             ]
         );
+        assert_eq!(seen[10].3, b"/data/shard");
         assert_eq!(seen[6].3, b"\x7fELF");
         assert_eq!(serde_json::from_slice::<Job>(&seen[7].3).unwrap(), job());
-        assert_eq!(seen.iter().map(|(.., ino, _)| *ino).collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
+        assert_eq!(seen.iter().map(|(.., ino, _)| *ino).collect::<Vec<_>>(), (1..=11).collect::<Vec<_>>());
     }
 
     #[test]

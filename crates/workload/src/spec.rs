@@ -10,11 +10,8 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use mthp_record::{
-    job::selects,
-    workload::{
-        Decode, Detection, Expected, IMAGE, LIBRARIES, MODEL, Order, ROOT, RUNTIME, Scenario, Tensors,
-    },
+use mthp_record::workload::{
+    Decode, Detection, Expected, IMAGE, LIBRARIES, MODEL, Order, ROOT, RUNTIME, Scenario, Tensors,
 };
 use toml::Spanned;
 
@@ -183,34 +180,6 @@ impl Spec {
         }
         Ok(Self { name: raw.name.into_inner(), description: raw.description, model, image, runtime, cases })
     }
-
-    /// The scenarios that one of the patterns (see [`selects`]) selects by full name or by the part after the
-    /// workload's name; without patterns all, but for the slow ones under emulation.
-    ///
-    /// # Errors
-    /// [`BadInput`](mthp_kernel::BadInput) for a pattern that selects none, with the names there are.
-    pub fn select(&self, patterns: &[String], emulated: bool) -> Result<Vec<Scenario>> {
-        let named = |pattern: &str, case: &Case| {
-            let name = case.scenario.name.as_str();
-            let short = name.split_once('/').map_or(name, |(_, short)| short);
-            selects(pattern, name) || selects(pattern, short)
-        };
-        if let Some(unknown) =
-            patterns.iter().find(|pattern| !self.cases.iter().any(|case| named(pattern, case)))
-        {
-            let names: Vec<&str> = self.cases.iter().map(|case| case.scenario.name.as_str()).collect();
-            return Err(bad_input(format!(
-                "failed to find a scenario '{unknown}' in the workload {}; there are {}",
-                self.name,
-                names.join(", ")
-            )));
-        }
-        let chosen = |case: &&Case| match patterns {
-            [] => !(case.slow && emulated),
-            _ => patterns.iter().any(|pattern| named(pattern, case)),
-        };
-        Ok(self.cases.iter().filter(chosen).map(|case| case.scenario.clone()).collect())
-    }
 }
 
 fn case(
@@ -243,6 +212,7 @@ fn case(
         expected: expected.iter().find(|(size, _)| *size == [height, width]).map(|(_, it)| it.clone()),
         thp: raw.thp,
         mthp_kib: raw.mthp_kib.into_inner(),
+        watched: raw.watched,
         khugepaged: raw.khugepaged,
         tunables: raw.tunables.into_inner(),
     };

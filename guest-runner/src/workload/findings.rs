@@ -87,6 +87,16 @@ pub fn report(
     Ok(())
 }
 
+/// Reports a run of a program that was not watched: what it saw and how long it took.
+pub fn report_alone(findings: &mut Findings, scenario: &Scenario, answer: &Answer) {
+    validity(findings, scenario, answer);
+    findings.evidence("runtime", runtime(answer));
+    findings.evidence("latency-micros", latency(answer));
+    if findings.all_hold() {
+        times(findings, answer);
+    }
+}
+
 fn validity(findings: &mut Findings, scenario: &Scenario, answer: &Answer) {
     let foreign: Vec<String> = answer
         .assigned
@@ -267,10 +277,7 @@ fn evidence(
     after: &Snapshot,
 ) {
     findings.evidence("runtime", runtime(answer));
-    findings.evidence(
-        "latency-micros",
-        format!("load {:?}\ninference {:?}\n", answer.load_micros, answer.inference_micros),
-    );
+    findings.evidence("latency-micros", latency(answer));
     findings.evidence("detections", answer.detections.first().map(|image| list(image)).unwrap_or_default());
     findings.evidence("over-time", over_time(&measured.moments));
     findings.evidence("calls", measured.census.log());
@@ -278,6 +285,11 @@ fn evidence(
     findings.evidence("smaps_rollup-loaded", measured.loaded.rollup.clone());
     findings.evidence("hardware-events", measured.missing_events.join("\n"));
     findings.evidence("counters", changed(before, after));
+}
+
+/// All samples.
+fn latency(answer: &Answer) -> String {
+    format!("load {:?}\ninference {:?}\n", answer.load_micros, answer.inference_micros)
 }
 
 fn runtime(answer: &Answer) -> String {
@@ -368,6 +380,7 @@ mod tests {
             expected: Some(Expected { detections: vec![bus()], confidence_tolerance: 1, box_tolerance: 1 }),
             thp: Thp::Always,
             mthp_kib: Vec::new(),
+            watched: true,
             khugepaged: false,
             tunables: String::new(),
         }

@@ -47,10 +47,16 @@ const FIRST_TO_GO: &str = "1000";
 pub fn run(scenario: &Scenario, findings: &mut Findings) -> Result<()> {
     setup::prepare(scenario)?;
     let before = snapshot::take();
+    if !scenario.watched {
+        let end = watch::alone(&program(scenario)?)?;
+        let answer = answer(end, "", &before, &snapshot::take())?;
+        findings::report_alone(findings, scenario, &answer);
+        return Ok(());
+    }
     let mut observer = Observer { loads: scenario.order.loads, ..Observer::default() };
     let end = watch(&program(scenario)?, |program, seen| observer.on(program, &seen));
     let after = snapshot::take();
-    let answer = answer(end?, &observer, &before, &after)?;
+    let answer = answer(end?, &observer.place(), &before, &after)?;
     let measured = observer.measured(&answer)?;
     findings::report(findings, scenario, &answer, &measured, (&before, &after))
 }
@@ -76,24 +82,20 @@ fn program(scenario: &Scenario) -> Result<Program> {
 /// The program's answer, or what went wrong in one message.
 fn answer(
     end: End,
-    observer: &Observer,
+    at: &str,
     before: &mthp_record::message::Snapshot,
     after: &mthp_record::message::Snapshot,
 ) -> Result<Answer> {
-    let at = observer.moments.last().map_or_else(
-        || "before its first mark".to_owned(),
-        |moment| format!("after {:?} {}", moment.phase, moment.number),
-    );
     match end {
         End::Exit(0) => {}
         End::Exit(code) => {
             let words = fs::read_to_string(COMPLAINTS).unwrap_or_default();
-            bail!("the program ended with exit code {code} {at}: {}", last_words(&words));
+            bail!("the program ended with exit code {code}{at}: {}", last_words(&words));
         }
         End::Signal(signal) => {
             let kills = |snapshot| findings::vmstat(snapshot, "oom_kill");
             let why = if kills(after) > kills(before) { ": the guest ran out of memory" } else { "" };
-            bail!("the program was killed by {signal} {at}{why}");
+            bail!("the program was killed by {signal}{at}{why}");
         }
     }
     let text = fs::read_to_string(ANSWER).with_context(|| format!("failed to read {ANSWER}"))?;
@@ -125,6 +127,14 @@ struct Observer {
 }
 
 impl Observer {
+    /// Where the program was, in words that follow on others.
+    fn place(&self) -> String {
+        self.moments.last().map_or_else(
+            || " before its first mark".to_owned(),
+            |moment| format!(" after {:?} {}", moment.phase, moment.number),
+        )
+    }
+
     fn on(&mut self, program: Pid, seen: &Seen) -> Result<()> {
         match *seen {
             Seen::Started => {

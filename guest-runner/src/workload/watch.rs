@@ -63,7 +63,7 @@ pub fn watch(program: &Program, mut seen: impl FnMut(Pid, Seen) -> Result<()>) -
     // no sockets.
     // SAFETY: this process has one thread, so the child may do all that the parent may.
     let child = match unsafe { fork() }.context("failed to fork")? {
-        ForkResult::Child => become_program(program, &filter),
+        ForkResult::Child => become_program(program, Some(&filter)),
         ForkResult::Parent { child } => child,
     };
     // The stop that an image under `traceme` begins with.
@@ -103,14 +103,33 @@ pub fn watch(program: &Program, mut seen: impl FnMut(Pid, Seen) -> Result<()>) -
     }
 }
 
+/// Starts a program, does not look at what it does, and waits for its end.
+///
+/// # Errors
+/// When it cannot be started or waited for.
+pub fn alone(program: &Program) -> Result<End> {
+    // SAFETY: this process has one thread, so the child may do all that the parent may.
+    let child = match unsafe { fork() }.context("failed to fork")? {
+        ForkResult::Child => become_program(program, None),
+        ForkResult::Parent { child } => child,
+    };
+    match waitpid(child, None).context("failed to wait for the program")? {
+        WaitStatus::Exited(_, code) => Ok(End::Exit(code)),
+        WaitStatus::Signaled(_, signal, _) => Ok(End::Signal(signal)),
+        other => bail!("the program ended with {other:?}"),
+    }
+}
+
 /// The child's side: never returns to its caller.
-fn become_program(program: &Program, filter: &BpfProgram) -> ! {
+fn become_program(program: &Program, filter: Option<&BpfProgram>) -> ! {
     let failed = || -> Result<Infallible> {
         dup2_stdout(&program.output).context("failed to redirect the output")?;
         dup2_stderr(&program.complaints).context("failed to redirect the complaints")?;
-        ptrace::traceme().context("failed to be watched")?;
-        // The filter answers its calls with an error until somebody watches; exec is none of them.
-        seccompiler::apply_filter(filter).context("failed to set a seccomp filter")?;
+        if let Some(filter) = filter {
+            ptrace::traceme().context("failed to be watched")?;
+            // The filter answers its calls with an error until somebody watches; exec is none of them.
+            seccompiler::apply_filter(filter).context("failed to set a seccomp filter")?;
+        }
         execve(&program.path, &program.arguments, &program.environment)
             .with_context(|| format!("failed to execute {:?}", program.path))
     };

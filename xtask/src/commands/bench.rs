@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: what the suite itself costs. Ratios and CPU time; the wall's clock for orientation.
 
+mod workload;
+
 use std::{
     fs,
     path::Path,
@@ -68,30 +70,40 @@ pub fn run(options: &Bench) -> Result<ExitCode> {
 
     // What follows measures a patch on a built base: the kernel, and the objects that patches start from, which
     // may be gone (another compiler, ccache installed or removed) where the kernel is still in the cache.
-    lab.build_named(KERNEL, &[], &suite.fragments, "base kernel", &events)?;
+    let base = lab.build_named(KERNEL, &[], &suite.fragments, "base kernel", &events)?;
     let warm = PatchSeries::read(&unique_patch(&lab, cold_cache.path())?, false)?;
     lab.build_named(KERNEL, &[warm], &suite.fragments, "its objects", &events)?;
     let patch = unique_patch(&lab, cold_cache.path())?;
-    let first = command(options, &patch)?;
+    let first = verdict(options, &patch)?;
     row(&mut table, "new patch, command to verdict, s", seconds(first), "≤ 30", share(first, 30_000));
-    let again = command(options, &patch)?;
+    let again = verdict(options, &patch)?;
     row(&mut table, "the same again, s", seconds(again), "≤ 15", share(again, 15_000));
+    if options.workload {
+        workload::measure(&mut table, &lab, options, &base, &events)?;
+    }
     ui::answer(&table.to_string());
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs `test-kernel` as a user would and gives its time in milliseconds.
-fn command(options: &Bench, patch: &Path) -> Result<u64> {
+/// Runs `test-kernel` with a patch that changes nothing, as a user would, and gives its time in milliseconds.
+fn verdict(options: &Bench, patch: &Path) -> Result<u64> {
+    let patch = patch.to_str().context("failed to name the patch: its path is no text")?;
+    let started = Instant::now();
+    command(options, &["--expect", "unchanged", "--patch", patch])?;
+    Ok(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Runs `test-kernel` with these arguments, which must succeed.
+fn command(options: &Bench, arguments: &[&str]) -> Result<()> {
     let this = std::env::current_exe().context("failed to find this program")?;
     let mut command = Command::new(this);
-    command.args(["test-kernel", "--expect", "unchanged", "--patch"]).arg(patch);
+    command.arg("test-kernel").args(arguments);
     if let Some(folder) = &options.common.cache_dir {
         command.arg("--cache-dir").arg(folder);
     }
     if let Some(qemu) = &options.common.qemu {
         command.arg("--qemu").arg(qemu);
     }
-    let started = Instant::now();
     let output =
         command.stdin(Stdio::null()).output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {
@@ -101,7 +113,7 @@ fn command(options: &Bench, patch: &Path) -> Result<u64> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    Ok(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
+    Ok(())
 }
 
 fn unique_patch(lab: &Lab, folder: &Path) -> Result<std::path::PathBuf> {

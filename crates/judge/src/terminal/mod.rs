@@ -44,6 +44,7 @@ pub fn render(report: &Report, style: &Style) -> String {
         checks(&mut out, comparison, "broken", CheckChange::Broken, style);
         checks(&mut out, comparison, "flaky", CheckChange::Flaky, style);
         crashes(&mut out, comparison, style);
+        untold(&mut out, comparison, style);
         answers(&mut out, report, style);
         rest(&mut out, comparison, emulated, style);
     }
@@ -125,6 +126,28 @@ fn crashes(out: &mut String, comparison: &Comparison, style: &Style) {
         let [base, patched] =
             [&test.outcomes.base, &test.outcomes.patched].map(|end| text::clean(&end.to_string()));
         line(out, style, 4, &format!("  {name}: base {base}, patched {patched}"));
+    }
+}
+
+/// The tests of which nothing can be told, with the reason: once where several share it.
+fn untold(out: &mut String, comparison: &Comparison, style: &Style) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for test in &comparison.tests {
+        let TestVerdict::Inconclusive { reason } = &test.verdict else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, names)) => names.push(&test.name),
+            None => reasons.push((reason, vec![&test.name])),
+        }
+    }
+    if !reasons.is_empty() {
+        let _ = writeln!(out, "\ninconclusive:");
+    }
+    for (reason, names) in reasons.iter().take(DETAILS) {
+        let names = text::list(names.iter().copied(), NAMES);
+        line(out, style, 4, &format!("  {names}: {}", text::harmless(reason)));
+    }
+    if reasons.len() > DETAILS {
+        let _ = writeln!(out, "  and {} more: see the report", reasons.len() - DETAILS);
     }
 }
 

@@ -196,6 +196,8 @@ pub(super) struct Scenario {
     pub(super) thp: Thp,
     #[serde(default = "no_sizes")]
     pub(super) mthp_kib: Spanned<Vec<u64>>,
+    #[serde(default = "yes")]
+    pub(super) watched: bool,
     #[serde(default)]
     pub(super) khugepaged: bool,
     #[serde(default = "no_tunables")]
@@ -211,6 +213,10 @@ pub(super) enum Tensors {
     Heap,
     Memfd,
     Tmpfs,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn one() -> Spanned<u32> {

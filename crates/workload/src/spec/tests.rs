@@ -185,23 +185,6 @@ fn a_package_is_named_exactly() {
 }
 
 #[test]
-fn scenarios_are_chosen_by_name_or_by_their_cost() {
-    let names = |patterns: &[&str], emulated| {
-        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-        shipped()
-            .select(&patterns, emulated)
-            .map(|all| all.into_iter().map(|one| one.name).collect::<Vec<_>>())
-            .map_err(|error| error.to_string())
-    };
-    assert_eq!(names(&[], true).unwrap().len(), 3);
-    assert_eq!(names(&[], false).unwrap().len(), shipped().cases.len());
-    assert_eq!(names(&["160-shards", "yolov5/640"], true).unwrap(), ["yolov5/640", "yolov5/160-shards"]);
-    assert_eq!(names(&["320*"], true).unwrap(), ["yolov5/320", "yolov5/320-mmap-threshold"]);
-    let error = names(&["160", "161"], true).unwrap_err();
-    assert!(error.contains("scenario '161'") && error.contains("yolov5/160-async-3"), "{error}");
-}
-
-#[test]
 fn a_file_is_named_with_its_fault() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
