@@ -118,3 +118,64 @@ fn a_test_that_does_not_exist_is_named_before_anything_boots() {
     assert_eq!(record["status"], "refused");
     assert_eq!(record["boots"], serde_json::json!([]));
 }
+
+/// A workload of one's own, in a folder of its own; `model` is the table's content.
+fn workload(folder: &std::path::Path, model: &str) -> String {
+    let text = format!(
+        "name = \"mine\"\ndescription = \"d\"\n[model]\n{model}\n[image]\npath = \"image.png\"\n[runtime]\npath = \".\"\n\
+         [[scenario]]\nname = \"one\"\nshape = [1, 3, 32, 32]\n"
+    );
+    let path = folder.join("mine.toml");
+    fs::write(&path, text).unwrap();
+    fs::write(folder.join("libonnxruntime.so"), "no library").unwrap();
+    fs::write(folder.join("image.png"), "no image").unwrap();
+    fs::write(folder.join("model.onnx"), "no model").unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn workload_fails(model: &str, code: i32, words: &[&str]) {
+    let place = tempfile::tempdir().unwrap();
+    let file = workload(place.path(), model);
+    let report = place.path().join("report");
+    let arguments =
+        ["test-kernel", "--suite", "yolov5", "--workload", &file, "--report", report.to_str().unwrap()];
+    fails(&arguments, code, words);
+}
+
+#[test]
+fn a_workload_that_is_none_is_refused_with_its_line() {
+    workload_fails("paht = \"model.onnx\"", 2, &["mine.toml", "line 4", "paht"]);
+}
+
+#[test]
+fn a_model_that_is_not_there_is_refused() {
+    workload_fails("path = \"gone.onnx\"", 2, &["failed to find", "gone.onnx"]);
+}
+
+#[test]
+fn a_model_with_another_hash_is_refused_with_both() {
+    let wanted = "0".repeat(64);
+    let model = format!("path = \"model.onnx\"\nsha256 = \"{wanted}\"");
+    workload_fails(&model, 2, &["model.onnx", &wanted, "found"]);
+}
+
+#[test]
+fn an_image_that_is_none_is_refused() {
+    workload_fails("path = \"model.onnx\"", 2, &["image.png", "neither JPEG nor PNG"]);
+}
+
+#[test]
+fn a_suite_without_a_workload_takes_none() {
+    let place = tempfile::tempdir().unwrap();
+    let file = workload(place.path(), "path = \"model.onnx\"");
+    fails(&["test-kernel", "--workload", &file], 2, &["alignment", "runs none"]);
+}
+
+#[test]
+fn a_workload_that_was_not_fetched_says_how_to_fetch_it() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let (cache, report) = (folder("cache"), folder("report"));
+    let arguments = ["test-kernel", "--suite", "yolov5", "--cache-dir", &cache, "--report", &report];
+    fails(&arguments, 69, &["onnxruntime-openvino==1.24.1", "--setup"]);
+}

@@ -44,9 +44,32 @@ const STORIES: &[Step] = &[
         "a comment changes nothing",
         &["xtask", "test-kernel", "--patch", "kernels/patches/comment-only.patch", "--expect", "unchanged"],
     ),
+    (
+        "YOLOv5 sees the bus on both kernels, and its memory moves",
+        &[
+            "xtask",
+            "test-kernel",
+            "--suite",
+            "yolov5",
+            "--test",
+            "yolov5/160",
+            "--test",
+            "yolov5/160-mmap-threshold",
+            "--expect",
+            "improved",
+        ],
+    ),
 ];
 
 const LONG_STORIES: &[Step] = &[
+    (
+        "every suite at once, three boots a side",
+        &["xtask", "test-kernel", "--suite", "all", "--boots", "3", "--expect", "improved"],
+    ),
+    (
+        "every scenario of the workload",
+        &["xtask", "test-kernel", "--suite", "yolov5", "--test", "yolov5/*", "--expect", "improved"],
+    ),
     (
         "linux-source-6.1 works",
         &[
