@@ -147,8 +147,9 @@ fn broken() -> Result<&'static BootRecord> {
         model.order.model = "/broken/model.onnx".to_owned();
         image.order.image = "/broken/image".to_owned();
         runtime.order.runtime = "/broken/nothing.so".to_owned();
-        // The first convolution alone writes 800 KiB an image.
-        memory.order.shape = [2048, 3, 160, 160];
+        // Two input tensors of 900 MB each, in a guest of 1.5 GiB.
+        memory.order.shape = [3000, 3, 160, 160];
+        memory.order.in_flight = 2;
         picture.order.image = "/broken/grey.png".to_owned();
         boot(STOCK, scenarios, |setting| {
             setting.extra = vec![
