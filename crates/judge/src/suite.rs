@@ -66,6 +66,9 @@ pub struct Deadlines {
 pub struct Gate {
     /// A pattern of test names.
     pub test: String,
+    /// Patterns of test names that it does not rule all the same; a comment says why.
+    #[serde(default)]
+    pub except: Vec<String>,
     /// The metric's name in those tests.
     pub metric: String,
     /// Which way is better.
@@ -130,7 +133,8 @@ impl Gate {
     /// Does this gate rule `metric` of `test`?
     #[must_use]
     pub fn rules(&self, test: &str, metric: &str) -> bool {
-        self.metric == metric && selects(&self.test, test)
+        let excepted = self.except.iter().any(|pattern| selects(pattern, test));
+        self.metric == metric && selects(&self.test, test) && !excepted
     }
 
     /// How far the patched value is on the good side of the base's: positive is better, negative is worse.
@@ -244,7 +248,7 @@ fn deadlines_problem(deadlines: &Deadlines) -> Option<String> {
 }
 
 fn gate_problem<'a>(gate: &Gate, mut earlier: impl Iterator<Item = &'a Gate>) -> Option<String> {
-    if let Some(problem) = pattern_problem(&gate.test) {
+    if let Some(problem) = gate.except.iter().chain([&gate.test]).find_map(|it| pattern_problem(it)) {
         return Some(problem);
     }
     if gate.metric.trim().is_empty() {
@@ -309,6 +313,15 @@ mod tests {
         assert!(error("floor = 4", "floor = 0").contains("at least 1"));
         let twice = format!("{ALIGNMENT}\n{}", &ALIGNMENT[ALIGNMENT.find("[[gate]]").unwrap()..]);
         assert!(Suite::parse(&twice).unwrap_err().message.contains("a second gate"));
+    }
+
+    #[test]
+    fn an_exception_is_not_ruled() {
+        let mut gate = Suite::parse(ALIGNMENT).unwrap().gates.remove(0);
+        assert!(gate.rules("placement/3MiB", &gate.metric));
+        gate.except = vec!["placement/3*".to_owned()];
+        assert!(!gate.rules("placement/3MiB", &gate.metric));
+        assert!(gate.rules("placement/4MiB", &gate.metric));
     }
 
     #[test]

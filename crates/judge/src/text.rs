@@ -163,7 +163,7 @@ pub(crate) fn values(values: &Values) -> String {
 
 /// Which way a metric went and whether that is good, with an arrow and a word. Of time under emulation nothing
 /// is good or bad.
-pub(crate) fn movement(metric: &MetricComparison, emulated: bool) -> String {
+pub(crate) fn movement(metric: &MetricComparison) -> String {
     let ((base_low, base_high), (low, high)) = (metric.sides.base.range(), metric.sides.patched.range());
     let up = low.saturating_add(high) > base_low.saturating_add(base_high);
     let arrow = if up { "▲" } else { "▼" };
@@ -171,8 +171,6 @@ pub(crate) fn movement(metric: &MetricComparison, emulated: bool) -> String {
         Direction::Lower => Polarity::Lower,
         Direction::Higher => Polarity::Higher,
     });
-    let emulated = emulated && metric.unit.is_time();
-    let good_up = if emulated { Polarity::Neutral } else { good_up };
     let word = match (good_up, up) {
         (Polarity::Lower, false) | (Polarity::Higher, true) => "better",
         (Polarity::Lower, true) | (Polarity::Higher, false) => "worse",
@@ -180,7 +178,6 @@ pub(crate) fn movement(metric: &MetricComparison, emulated: bool) -> String {
         (Polarity::Neutral, false) => "less",
     };
     match metric.change {
-        _ if emulated => format!("{arrow} {word}, emulated"),
         MetricChange::Same => "same".to_owned(),
         MetricChange::Better | MetricChange::Worse => format!("{arrow} {word}, gates"),
         MetricChange::Moved if metric.gate.is_some() => format!("{arrow} {word}, below floor"),

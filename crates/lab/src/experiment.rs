@@ -9,6 +9,7 @@ use mthp_judge::{
         AcceleratorRecord, KernelRecord, PatchRecord, QemuRecord, Report, SourceRecord, SuiteRecord, Unjudged,
     },
     suite::Suite,
+    terminal,
 };
 use mthp_kernel::{BadInput, BuiltKernel, PatchSeries, is_bad_input};
 use mthp_vm::accel::Accel;
@@ -25,6 +26,9 @@ use crate::{
     timing::Timings,
     workload::{self, Loaded, Workload},
 };
+
+/// Columns of the file of answers.
+const ANSWERS_WIDTH: u16 = 100;
 
 /// A finished experiment.
 #[derive(Debug)]
@@ -177,6 +181,9 @@ fn fill(
     }
     report.timings = timings.into_vec();
     report.complete(boots, comparison);
+    if let Some(answers) = terminal::answers(report, ANSWERS_WIDTH) {
+        folder.put(terminal::ANSWERS_FILE, answers.as_bytes())?;
+    }
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! Hardware events of the watched program, where the guest has a PMU.
 
+use std::io::ErrorKind;
+
 use anyhow::{Context, Result};
 use nix::unistd::Pid;
 use perf_event::{
@@ -39,6 +41,10 @@ impl Events {
             .build();
         match counter {
             Ok(counter) => self.counters.push((name, counter)),
+            // ENOENT is the kernel's word for an event that no PMU of this machine counts.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.missing.push(format!("{name}: unavailable: the guest has no PMU that counts it"));
+            }
             Err(error) => self.missing.push(format!("{name}: unavailable: {error}")),
         }
     }

@@ -114,6 +114,7 @@ fn huge_memory_that_only_moved_is_not_called_more() {
 fn latency_is_decided_by_a_gate_alone() {
     let name = "inference-p50-micros";
     let gate = Gate {
+        except: Vec::new(),
         test: "*".to_owned(),
         metric: name.to_owned(),
         polarity: Direction::Lower,

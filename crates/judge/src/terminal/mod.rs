@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use mthp_record::boot::Side;
 
 use crate::{
+    answers::ScenarioAnswers,
     compare::{CheckChange, Comparison, TestComparison, TestVerdict},
     report::{KernelRecord, Report, Status},
     text,
@@ -27,6 +28,12 @@ pub struct Style {
     pub report: String,
 }
 
+/// The most scenarios that are answered in full; [`ANSWERS_FILE`] has all.
+const SCENARIOS: usize = 3;
+
+/// The file in the report's folder that holds [`answers`].
+pub const ANSWERS_FILE: &str = "answers.txt";
+
 /// The most checks that are told in full; the report has all.
 const DETAILS: usize = 12;
 
@@ -45,7 +52,17 @@ pub fn render(report: &Report, style: &Style) -> String {
         checks(&mut out, comparison, "flaky", CheckChange::Flaky, style);
         crashes(&mut out, comparison, style);
         untold(&mut out, comparison, style);
-        answers(&mut out, report, style);
+        let (first, more) = report.answers.split_at(report.answers.len().min(SCENARIOS));
+        answer_some(&mut out, first, style);
+        if !more.is_empty() {
+            let names = text::list(more.iter().map(|scenario| scenario.test.as_str()), NAMES);
+            line(
+                &mut out,
+                style,
+                4,
+                &format!("\nthe same of {names}: {ANSWERS_FILE} in the report's folder"),
+            );
+        }
         rest(&mut out, comparison, emulated, style);
     }
     identities(&mut out, report, style);
@@ -79,13 +96,18 @@ fn answer(out: &mut String, report: &Report, style: &Style) {
 
 fn legend(out: &mut String, comparison: &Comparison, emulated: bool, style: &Style) {
     let listed = || comparison.tests.iter().filter(|test| table::is_listed(test, emulated));
-    let metrics = || listed().flat_map(|test| &test.metrics).filter(|metric| table::is_shown(metric));
+    let metrics = || listed().flat_map(|test| &test.metrics);
     out.push_str("checks decide, and metrics marked \"gates\"; other metrics are facts, not judged\n");
-    if metrics().any(table::is_sampled) {
+    if metrics().any(|metric| table::is_shown(metric, emulated) && table::is_sampled(metric)) {
         out.push_str("~ varies between boots of one kernel\n");
     }
     if emulated && metrics().any(|metric| metric.unit.is_time()) {
-        line(out, style, 4, "emulated: time under emulation says nothing of hardware; it never decides");
+        line(
+            out,
+            style,
+            4,
+            "times are in the report: emulated, they say nothing of hardware and decide nothing",
+        );
     }
 }
 
@@ -151,9 +173,17 @@ fn untold(out: &mut String, comparison: &Comparison, style: &Style) {
     }
 }
 
-/// What the patch does to each workload, question by question.
-fn answers(out: &mut String, report: &Report, style: &Style) {
-    for scenario in &report.answers {
+/// What the patch does to every scenario of a workload, question by question; `None` without a workload.
+#[must_use]
+pub fn answers(report: &Report, width: u16) -> Option<String> {
+    let mut out = String::new();
+    let style = Style { width, color: false, report: String::new() };
+    answer_some(&mut out, &report.answers, &style);
+    (!out.is_empty()).then(|| out.trim_start().to_owned())
+}
+
+fn answer_some(out: &mut String, scenarios: &[ScenarioAnswers], style: &Style) {
+    for scenario in scenarios {
         let _ = writeln!(out, "\n{}: what the patch does to this workload", text::clean(&scenario.test));
         for (at, answer) in scenario.answers.iter().enumerate() {
             line(out, style, 5, &format!("  {}. {}", at + 1, text::harmless(&answer.question)));

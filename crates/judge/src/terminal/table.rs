@@ -90,15 +90,15 @@ pub(super) fn is_listed(test: &TestComparison, emulated: bool) -> bool {
             | TestVerdict::Unchanged
             | TestVerdict::NotApplicable { .. }
     );
-    let apart = |metric: &MetricComparison| {
-        metric.change == MetricChange::SampledApart && !(emulated && metric.unit.is_time())
-    };
+    let apart =
+        |metric: &MetricComparison| metric.change == MetricChange::SampledApart && is_shown(metric, emulated);
     !quiet || test.metrics.iter().any(apart)
 }
 
-/// Is the metric worth a line?
-pub(super) fn is_shown(metric: &MetricComparison) -> bool {
-    !matches!(metric.change, MetricChange::Same | MetricChange::SampledAlike)
+/// Is the metric worth a line? Time under emulation is not: it would only mislead.
+pub(super) fn is_shown(metric: &MetricComparison, emulated: bool) -> bool {
+    let still = matches!(metric.change, MetricChange::Same | MetricChange::SampledAlike);
+    !still && !(emulated && metric.unit.is_time())
 }
 
 /// Does it vary on some side?
@@ -122,12 +122,12 @@ fn rows(test: &TestComparison, emulated: bool) -> Vec<Row> {
         };
         rows.push([shortened(&check.name), base.to_owned(), patched.to_owned(), change.to_owned()]);
     }
-    for metric in test.metrics.iter().filter(|metric| is_shown(metric)) {
+    for metric in test.metrics.iter().filter(|metric| is_shown(metric, emulated)) {
         rows.push([
             format!("{}{}", shortened(&metric.name), text::unit(metric)),
             text::values(&metric.sides.base),
             text::values(&metric.sides.patched),
-            text::movement(metric, emulated),
+            text::movement(metric),
         ]);
     }
     if rows.is_empty() {

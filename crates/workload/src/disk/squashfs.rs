@@ -7,7 +7,7 @@ use mthp_kernel::process;
 
 /// Measured on the files of YOLOv5 (170 MB): 63.6 MB; blocks of 32 KiB to 1 MiB give 69 to 62 MB, and a program's first
 /// run reads nearly all of the image and costs the same with each (0.2 s of a native CPU for unpacking). Level 19 saves
-/// half a percent and takes more than twice as long.
+/// half a percent for a longer build.
 const OPTIONS: &[&str] = &[
     "-comp",
     "zstd",
