@@ -14,10 +14,13 @@ const STOCK: &str = "stock-6.12";
 /// Aligns every length from the PMD size on.
 const OLD_RULE: &str = "k2-6.12";
 
+/// Looks at a test of a kernel.
+type Look = fn(&str, &str) -> Result<()>;
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
-    let checks: [(&str, fn(&str, &str) -> Result<()>); 3] = [
+    let checks: [(&str, Look); 3] = [
         ("sees-what-is-there", sees),
         ("inference-maps-nothing", maps_nothing),
         ("large-maps-lie-by-the-rule", placed),

@@ -1,6 +1,13 @@
 //! Runs a program under `ptrace`, stopped only where [`super::filter`] says: at its marks and at what it maps.
 
-use std::{collections::BTreeSet, convert::Infallible, ffi::CString, fs::File, io::Write};
+use std::{
+    collections::BTreeSet,
+    convert::Infallible,
+    ffi::CString,
+    fs::{self, File},
+    io::Write,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result, bail, ensure};
 use mthp_record::workload::{MARK, Phase};
@@ -17,6 +24,10 @@ use nix::{
 use seccompiler::BpfProgram;
 
 use super::{census::Call, filter};
+
+/// How long a program's threads may go on by themselves once it has loaded. Libraries' workers look for work for some
+/// milliseconds before they sleep; under emulation that is longer.
+const SETTLES_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the watched program just did. It stands still while this is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,35 +83,121 @@ pub fn watch(program: &Program, mut seen: impl FnMut(Pid, Seen) -> Result<()>) -
         WaitStatus::Exited(_, code) => return Ok(End::Exit(code)),
         other => bail!("the program began with {other:?}"),
     }
-    let program = child;
     let options = Options::PTRACE_O_TRACESECCOMP
         | Options::PTRACE_O_TRACECLONE
         | Options::PTRACE_O_TRACESYSGOOD
         | Options::PTRACE_O_EXITKILL;
-    ptrace::setoptions(program, options).context("failed to watch the program")?;
-    seen(program, Seen::Started)?;
-    ptrace::cont(program, None).context("failed to let the program go on")?;
-
-    let mut threads = BTreeSet::from([program]);
+    ptrace::setoptions(child, options).context("failed to watch the program")?;
+    seen(child, Seen::Started)?;
+    ptrace::cont(child, None).context("failed to let the program go on")?;
+    let mut watcher = Watcher { program: child, threads: BTreeSet::from([child]), seen };
     loop {
         let status = match waitpid(None::<Pid>, Some(WaitPidFlag::__WALL)) {
             Err(Errno::EINTR) => continue,
             other => other.context("failed to wait for the program")?,
         };
+        if let Some(end) = watcher.handle(status)? {
+            return Ok(end);
+        }
+    }
+}
+
+/// A running program and who is told what it does.
+struct Watcher<F> {
+    program: Pid,
+    /// All threads that were ever seen.
+    threads: BTreeSet<Pid>,
+    seen: F,
+}
+
+impl<F: FnMut(Pid, Seen) -> Result<()>> Watcher<F> {
+    /// Something happened to a thread; gives the program's end, if this was it.
+    fn handle(&mut self, status: WaitStatus) -> Result<Option<End>> {
         match status {
-            WaitStatus::Exited(pid, code) if pid == program => return Ok(End::Exit(code)),
-            WaitStatus::Signaled(pid, signal, _) if pid == program => return Ok(End::Signal(signal)),
-            WaitStatus::PtraceEvent(pid, _, event) if event == Event::PTRACE_EVENT_SECCOMP as i32 => {
-                handle(program, pid, &mut seen)?;
+            WaitStatus::Exited(pid, code) if pid == self.program => return Ok(Some(End::Exit(code))),
+            WaitStatus::Signaled(pid, signal, _) if pid == self.program => {
+                return Ok(Some(End::Signal(signal)));
             }
-            // The other half of a call that `handle` let run to its end: nothing is left to see.
+            WaitStatus::PtraceEvent(pid, _, event) if event == Event::PTRACE_EVENT_SECCOMP as i32 => {
+                return self.stopped_by_filter(pid);
+            }
+            // The other half of a call that was let run to its end: nothing is left to see.
             WaitStatus::PtraceEvent(pid, ..) | WaitStatus::PtraceSyscall(pid) => go_on(pid, None)?,
             // A new thread's first stop is not a signal that somebody sent.
-            WaitStatus::Stopped(pid, Signal::SIGSTOP) if threads.insert(pid) => go_on(pid, None)?,
+            WaitStatus::Stopped(pid, Signal::SIGSTOP) if self.threads.insert(pid) => go_on(pid, None)?,
             WaitStatus::Stopped(pid, signal) => go_on(pid, Some(signal))?,
             _ => {}
         }
+        Ok(None)
     }
+
+    /// A thread stands before one of the filter's calls.
+    fn stopped_by_filter(&mut self, thread: Pid) -> Result<Option<End>> {
+        let Some(before) = registers(thread)? else { return Ok(None) };
+        if before.orig_rax == u64::try_from(libc::SYS_prctl)? {
+            ensure!(before.rdi == u64::try_from(MARK)?, "the filter stopped at a foreign prctl");
+            // A foreign mark is the program's own business.
+            if let Some(phase) = Phase::of(before.rsi) {
+                if phase == Phase::Loaded
+                    && let Some(end) = self.settle(thread)?
+                {
+                    return Ok(Some(end));
+                }
+                (self.seen)(self.program, Seen::Mark(phase, before.rdx))?;
+            }
+            go_on(thread, None)?;
+            return Ok(None);
+        }
+        match ptrace::syscall(thread, None) {
+            Err(Errno::ESRCH) => return Ok(None),
+            other => other.context("failed to let a call run")?,
+        }
+        match waitpid(thread, Some(WaitPidFlag::__WALL)).context("failed to wait for a call's end")? {
+            WaitStatus::PtraceSyscall(_) => {}
+            // It was killed within the call.
+            status @ (WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => return self.handle(status),
+            other => bail!("a call of the program's ended with {other:?}"),
+        }
+        let Some(after) = registers(thread)? else { return Ok(None) };
+        if let Some(call) = call(&before, after.rax)? {
+            (self.seen)(self.program, Seen::Call(call))?;
+        }
+        go_on(thread, None)?;
+        Ok(None)
+    }
+
+    /// Lets all threads but `marker` do what they have to do until they sleep. Threads that a library has just
+    /// started may not have run yet: without this it would be chance whether their memory is there.
+    fn settle(&mut self, marker: Pid) -> Result<Option<End>> {
+        let start = Instant::now();
+        while start.elapsed() < SETTLES_WITHIN {
+            match waitpid(None::<Pid>, Some(WaitPidFlag::__WALL | WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) if self.others_sleep(marker) => break,
+                Ok(WaitStatus::StillAlive) => std::thread::sleep(Duration::from_millis(1)),
+                Err(Errno::EINTR) => {}
+                other => {
+                    if let Some(end) = self.handle(other.context("failed to wait for the program")?)? {
+                        return Ok(Some(end));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn others_sleep(&self, marker: Pid) -> bool {
+        let sleeps = |thread: &Pid| {
+            let path = format!("/proc/{}/task/{thread}/stat", self.program);
+            // A thread that is gone has nothing left to do.
+            fs::read_to_string(path).map_or(true, |stat| state(&stat) == Some('S'))
+        };
+        self.threads.iter().filter(|thread| **thread != marker).all(sleeps)
+    }
+}
+
+/// The third field of a stat line; the second may hold anything but ends with the last bracket.
+fn state(stat: &str) -> Option<char> {
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
 /// Starts a program, does not look at what it does, and waits for its end.
@@ -146,34 +243,6 @@ fn go_on(thread: Pid, signal: Option<Signal>) -> Result<()> {
     }
 }
 
-/// A thread stands before one of the filter's calls.
-fn handle(program: Pid, thread: Pid, seen: &mut impl FnMut(Pid, Seen) -> Result<()>) -> Result<()> {
-    let Some(before) = registers(thread)? else { return Ok(()) };
-    if before.orig_rax == u64::try_from(libc::SYS_prctl)? {
-        ensure!(before.rdi == u64::try_from(MARK)?, "the filter stopped at a foreign prctl");
-        // A foreign mark is the program's own business.
-        if let Some(phase) = Phase::of(before.rsi) {
-            seen(program, Seen::Mark(phase, before.rdx))?;
-        }
-        return go_on(thread, None);
-    }
-    match ptrace::syscall(thread, None) {
-        Err(Errno::ESRCH) => return Ok(()),
-        other => other.context("failed to let a call run")?,
-    }
-    match waitpid(thread, Some(WaitPidFlag::__WALL)).context("failed to wait for a call's end")? {
-        WaitStatus::PtraceSyscall(_) => {}
-        // It was killed within the call. Its death is told again to the one who waits for all, unless this was it.
-        WaitStatus::Exited(..) | WaitStatus::Signaled(..) if thread != program => return Ok(()),
-        other => bail!("a call of the program's ended with {other:?}"),
-    }
-    let Some(after) = registers(thread)? else { return Ok(()) };
-    if let Some(call) = call(&before, after.rax)? {
-        seen(program, Seen::Call(call))?;
-    }
-    go_on(thread, None)
-}
-
 fn registers(thread: Pid) -> Result<Option<libc::user_regs_struct>> {
     match ptrace::getregs(thread) {
         Ok(registers) => Ok(Some(registers)),
@@ -203,4 +272,15 @@ fn call(registers: &libc::user_regs_struct, given: u64) -> Result<Option<Call>> 
         libc::SYS_madvise => Call::Advise { start, len, advice: int(registers.rdx) },
         other => bail!("the filter stopped at the foreign call {other}"),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threads_state_stands_behind_an_odd_name() {
+        assert_eq!(state("7 (a) R) S 1 7"), Some('S'));
+        assert_eq!(state("7 (a"), None);
+    }
 }

@@ -3,16 +3,17 @@
 use super::Answer;
 use crate::compare::{MetricComparison, TestComparison, Values};
 
-/// Which way several metrics went together. What is exact outweighs what varies.
+/// Which way several metrics went together. What varies proves nothing by itself; where something exact differs, it
+/// can turn "more" or "less" into both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trend {
     /// All are exact and the same on both sides.
     Same,
-    /// Of the exact ones some went up, none down.
+    /// Some exact one went up, and none, exact or not, lies lower.
     Up,
-    /// Of the exact ones some went down, none up.
+    /// Some exact one went down, and none, exact or not, lies higher.
     Down,
-    /// Of the exact ones some went up and some down.
+    /// Some exact one differs, and not all that differ do so the same way.
     Both,
     /// No exact one differs, but some vary and their ranges do not overlap.
     Apart,
@@ -22,7 +23,8 @@ pub(super) enum Trend {
 
 impl Trend {
     fn of<'a>(metrics: impl Iterator<Item = &'a MetricComparison>) -> Self {
-        let (mut up, mut down, mut apart, mut varies) = (false, false, false, false);
+        let (mut up, mut down, mut varies) = (false, false, false);
+        let (mut above, mut below) = (false, false);
         for metric in metrics {
             let sides = &metric.sides;
             if let (Values::Exact { value: base }, Values::Exact { value: patched }) =
@@ -32,14 +34,18 @@ impl Trend {
                 down |= patched < base;
             } else {
                 varies = true;
-                apart |= sides.base.distance(&sides.patched) > 0;
+                let ((base_low, base_high), (low, high)) = (sides.base.range(), sides.patched.range());
+                above |= low > base_high;
+                below |= high < base_low;
             }
         }
         match (up, down) {
             (true, true) => Self::Both,
+            (true, false) if below => Self::Both,
+            (false, true) if above => Self::Both,
             (true, false) => Self::Up,
             (false, true) => Self::Down,
-            (false, false) if apart => Self::Apart,
+            (false, false) if above || below => Self::Apart,
             (false, false) if varies => Self::Alike,
             (false, false) => Self::Same,
         }

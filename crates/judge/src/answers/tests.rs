@@ -104,6 +104,18 @@ fn inference_that_maps_is_told() {
 }
 
 #[test]
+fn more_that_varies_is_not_outweighed_by_less_that_is_exact() {
+    let mut boots = pair(scenario(&[]), scenario(&[("faults-load", 60_000), ("faults-first", 40)]));
+    for boot in boots.iter_mut().filter(|boot| boot.index == 1) {
+        for metric in boot.tests[0].metrics.iter_mut().filter(|metric| metric.name == "faults-load") {
+            metric.value += 1;
+        }
+    }
+    let answers = of(&compare(&boots, &[], true), None);
+    assert!(answers[0].answers[3].answer.starts_with("more in one phase, fewer in another: "));
+}
+
+#[test]
 fn huge_memory_that_only_moved_is_not_called_more() {
     let boots = pair(scenario(&[]), scenario(&[("huge-other-kib", 53_248), ("huge-heap-kib", 4096)]));
     let answers = of(&compare(&boots, &[], true), None);

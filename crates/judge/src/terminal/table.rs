@@ -98,7 +98,8 @@ pub(super) fn is_listed(test: &TestComparison, emulated: bool) -> bool {
 /// Is the metric worth a line? Time under emulation is not: it would only mislead.
 pub(super) fn is_shown(metric: &MetricComparison, emulated: bool) -> bool {
     let still = matches!(metric.change, MetricChange::Same | MetricChange::SampledAlike);
-    !still && !(emulated && metric.unit.is_time())
+    let misleads = emulated && metric.unit.is_time();
+    !still && !misleads
 }
 
 /// Does it vary on some side?
