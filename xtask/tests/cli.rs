@@ -165,6 +165,11 @@ fn an_image_that_is_none_is_refused() {
 }
 
 #[test]
+fn a_workload_that_is_not_there_is_refused() {
+    fails(&["test-kernel", "--suite", "yolov5", "--workload", "/gone.toml"], 2, &["/gone.toml"]);
+}
+
+#[test]
 fn a_suite_without_a_workload_takes_none() {
     let place = tempfile::tempdir().unwrap();
     let file = workload(place.path(), "path = \"model.onnx\"");

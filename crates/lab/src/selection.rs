@@ -21,13 +21,21 @@ impl Selection {
     /// all of them without a pattern.
     ///
     /// # Errors
-    /// When a pattern selects nothing (the error lists what there is), or nothing is left.
+    /// When a pattern selects nothing (the error lists what there is), nothing is left, or a scenario has the name of a
+    /// test.
     pub fn of(
         suite: &Suite,
         known: &[String],
         cases: &[Case],
         patterns: &[String],
     ) -> Result<Self, BadInput> {
+        // The guest would run the test in its place.
+        if let Some(case) = cases.iter().find(|case| known.contains(&case.scenario.name)) {
+            return Err(BadInput(format!(
+                "failed to use the workload: {} is a memory test's name; give the workload another",
+                case.scenario.name
+            )));
+        }
         let of_suite: Vec<&String> = known.iter().filter(|name| suite.selects(name)).collect();
         let names: Vec<&str> = cases
             .iter()
@@ -106,6 +114,14 @@ mod tests {
         let named = select(&["yolov5/640"]).unwrap();
         assert_eq!(names(&named.scenarios(true).0), ["yolov5/640"]);
         assert_eq!(named.tests, [""; 0]);
+    }
+
+    #[test]
+    fn a_scenario_does_not_hide_behind_a_tests_name() {
+        let suite = Suite::parse(SUITE).unwrap();
+        let cases = Spec::parse(WORKLOAD, Path::new("")).unwrap().cases;
+        let error = Selection::of(&suite, &["yolov5/160".to_owned()], &cases, &[]).unwrap_err();
+        assert!(error.0.contains("yolov5/160 is a memory test's name"), "{}", error.0);
     }
 
     #[test]

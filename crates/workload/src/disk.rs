@@ -12,7 +12,7 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use mthp_kernel::{
     Cache, Events,
     cache::{Kind, writing},
@@ -119,6 +119,15 @@ fn make(layout: &Layout, partial: &Path, stop: &AtomicBool) -> Result<()> {
         fs::create_dir_all(folder).map_err(|error| writing(error, folder))?;
         let bytes = fs::copy(&part.path, &target)
             .with_context(|| format!("failed to copy {} to {}", part.path.display(), target.display()))?;
+        // The cache keeps what was checked when it came; what goes onto a disk is what its list says.
+        let found = files::sha256_file(&target)?;
+        if found != part.sha256 {
+            bail!(
+                "failed to use {}: it was altered after it was checked; delete it\n  wanted {}\n  found  {found}",
+                part.path.display(),
+                part.sha256
+            );
+        }
         // The umask and the original's mode must not show.
         for path in [&tree, folder, &target] {
             fs::set_permissions(path, fs::Permissions::from_mode(0o755))
@@ -141,6 +150,13 @@ fn open(entry: &Path) -> Result<Disk> {
     let List { sha256, files } =
         serde_json::from_slice(&fs::read(&list).with_context(failed)?).with_context(failed)?;
     let path = entry.join(IMAGE_FILE);
+    let found = files::sha256_file(&path)?;
+    if found != sha256 {
+        bail!(
+            "failed to use {}: it was altered after it was built; delete its folder\n  wanted {sha256}\n  found  {found}",
+            path.display()
+        );
+    }
     let bytes = path.metadata().with_context(|| format!("failed to read {}", path.display()))?.len();
     Ok(Disk { path, sha256, bytes, files })
 }

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use mthp_record::workload::{
     Decode, Detection, Expected, IMAGE, LIBRARIES, MODEL, Order, ROOT, RUNTIME, Scenario, Tensors,
 };
@@ -132,10 +132,11 @@ impl Spec {
     /// Reads a workload's file.
     ///
     /// # Errors
-    /// [`BadInput`](mthp_kernel::BadInput) for a file that does not declare a workload, with its path and the line;
-    /// and when it cannot be read.
+    /// [`BadInput`](mthp_kernel::BadInput) for a file that cannot be read or does not declare a workload, with its path
+    /// and the line.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+        let text = fs::read_to_string(path)
+            .map_err(|error| bad_input(format!("failed to read {}: {error}", path.display())))?;
         Self::parse(&text, path.parent().unwrap_or(Path::new("")))
             .map_err(|error| bad_input(format!("failed to use {}: {error}", path.display())))
     }

@@ -12,8 +12,10 @@ use super::{Conversion, Model, Runtime, Source, SpecError, Wheel, detection, lin
 
 /// The most of a dimension: far more than a guest has memory for.
 const MAX_SIDE: u32 = 8192;
-/// The most images, inferences, requests or loads of a scenario: a slip of the key, not a scenario.
+/// The most images, inferences or loads of a scenario: a slip of the key, not a scenario.
 const MAX_TIMES: u32 = 1000;
+/// OpenVINO has a stream for each request, and counts them in a byte.
+const MAX_IN_FLIGHT: u32 = 255;
 /// The sizes an anonymous large folio can have on x86-64, in KiB: orders 2 to 9.
 const MTHP_KIB: std::ops::RangeInclusive<u64> = 16..=2048;
 
@@ -211,11 +213,13 @@ impl Checker<'_> {
     pub(super) fn scenario(&self, raw: &raw::Scenario, decode: Decode) -> Result<(), SpecError> {
         self.check(raw.name.span(), name_problem(raw.name.get_ref()))?;
         self.check(raw.shape.span(), shape_problem(*raw.shape.get_ref(), decode))?;
-        for (name, times) in
-            [("inferences", &raw.inferences), ("in_flight", &raw.in_flight), ("loads", &raw.loads)]
-        {
-            let problem = (!(1..=MAX_TIMES).contains(times.get_ref()))
-                .then(|| format!("{name} is {}, not within 1 to {MAX_TIMES}", times.get_ref()));
+        for (name, times, most) in [
+            ("inferences", &raw.inferences, MAX_TIMES),
+            ("in_flight", &raw.in_flight, MAX_IN_FLIGHT),
+            ("loads", &raw.loads, MAX_TIMES),
+        ] {
+            let problem = (!(1..=most).contains(times.get_ref()))
+                .then(|| format!("{name} is {}, not within 1 to {most}", times.get_ref()));
             self.check(times.span(), problem)?;
         }
         self.check(raw.mthp_kib.span(), sizes_problem(raw.mthp_kib.get_ref()))?;

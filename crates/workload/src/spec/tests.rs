@@ -123,7 +123,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("[2, 3, 320, 640]", "[0, 3, 320, 640]", "a batch of 0"),
     ("[2, 3, 320, 640]", "[2, 1, 320, 640]", "1 channels"),
     ("[2, 3, 320, 640]", "[2, 3, 320]", "invalid length 3"),
-    ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nin_flight = 0", "in_flight is 0, not within 1 to 1000"),
+    ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nin_flight = 0", "in_flight is 0, not within 1 to 255"),
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nloads = -1", "invalid value"),
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\ninferences = 0", "inferences is 0"),
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\ntensors = \"disk\"", "unknown variant `disk`"),
