@@ -86,7 +86,7 @@ fn answer(order: &Order) -> Result<Answer> {
         assigned,
         load_micros,
         inference_micros: done.inferences.iter().map(|inference| inference.micros).collect(),
-        busy_micros: done.busy_micros,
+        not_finite: last.not_finite()?,
         outputs: done.inferences.iter().map(Inference::hexadecimal).collect(),
         detections: decode(numbers, shape, &fit, order.decode)?,
     })

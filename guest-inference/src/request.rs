@@ -61,6 +61,19 @@ impl<'a> Request<'a> {
         Run { output_names, outputs: vec![ptr::null_mut(); self.output_names.len()], request: self }
     }
 
+    /// How many numbers of the last run's outputs are infinite or none at all.
+    ///
+    /// # Errors
+    /// As [`Request::output`].
+    pub fn not_finite(&self) -> Result<u64> {
+        let mut count = 0;
+        for index in 0..self.output_names.len() {
+            let (_, numbers) = self.output(index)?;
+            count += u64::try_from(numbers.iter().filter(|number| !number.is_finite()).count())?;
+        }
+        Ok(count)
+    }
+
     /// Shape and numbers of an output of the last run.
     ///
     /// # Errors

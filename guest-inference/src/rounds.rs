@@ -21,8 +21,6 @@ pub struct Inference {
     pub micros: u64,
     /// The SHA-256 of its output.
     digest: [u8; 32],
-    /// When it had ended and was marked.
-    ended: Instant,
 }
 
 impl Inference {
@@ -42,8 +40,6 @@ pub struct Done {
     pub inferences: Vec<Inference>,
     /// The index of the request that ended last.
     pub last_request: Option<usize>,
-    /// From the first one's start to the last one's end, in microseconds.
-    pub busy_micros: u64,
 }
 
 /// Makes `inferences` runs of each request, all requests at the same time.
@@ -52,7 +48,6 @@ pub struct Done {
 /// The first of any run.
 pub fn run(requests: &mut [Request<'_>], inferences: u32) -> Result<Done> {
     let ended = Mutex::new(0);
-    let start = Instant::now();
     let each: Vec<Vec<Inference>> = match requests {
         // Synchronous: no thread, as in a program that knows none.
         [request] => vec![runs(request, inferences, &ended)?],
@@ -76,7 +71,7 @@ pub fn run(requests: &mut [Request<'_>], inferences: u32) -> Result<Done> {
             .context("failed to run all requests")?
         }
     };
-    Ok(in_order(each, start))
+    Ok(in_order(each))
 }
 
 /// The runs of one request, one after the other.
@@ -94,47 +89,38 @@ fn runs(request: &mut Request<'_>, inferences: u32, ended: &Mutex<u32>) -> Resul
             mark(Phase::Inferred, *ended);
             *ended
         };
-        let ended = Instant::now();
-        done.push(Inference { number, micros, digest: run.digest()?, ended });
+        done.push(Inference { number, micros, digest: run.digest()? });
     }
     Ok(done)
 }
 
-fn in_order(each: Vec<Vec<Inference>>, start: Instant) -> Done {
+fn in_order(each: Vec<Vec<Inference>>) -> Done {
     let last = |inferences: &[Inference]| inferences.last().map(|inference| inference.number);
     let last_request = (0..each.len()).max_by_key(|index| last(&each[*index]));
     let mut inferences: Vec<Inference> = each.into_iter().flatten().collect();
     inferences.sort_by_key(|inference| inference.number);
-    let end = inferences.last().map_or(start, |inference| inference.ended);
-    Done { inferences, last_request, busy_micros: micros(end.saturating_duration_since(start)) }
+    Done { inferences, last_request }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn inferences_are_in_the_order_in_which_they_ended() {
-        let start = Instant::now();
-        let inference = |number: u32| Inference {
-            number,
-            micros: u64::from(number),
-            digest: [number as u8; 32],
-            ended: start + Duration::from_micros(u64::from(number) * 10),
-        };
-        let done = in_order(vec![vec![inference(2), inference(4)], vec![inference(1), inference(3)]], start);
+        let inference =
+            |number: u32| Inference { number, micros: u64::from(number), digest: [number as u8; 32] };
+        let done = in_order(vec![vec![inference(2), inference(4)], vec![inference(1), inference(3)]]);
         assert_eq!(
             done.inferences.iter().map(|inference| inference.micros).collect::<Vec<_>>(),
             [1, 2, 3, 4]
         );
-        assert_eq!((done.last_request, done.busy_micros), (Some(0), 40));
+        assert_eq!(done.last_request, Some(0));
     }
 
     #[test]
     fn a_digest_has_64_digits() {
-        let inference = Inference { number: 1, micros: 0, digest: [0x0a; 32], ended: Instant::now() };
+        let inference = Inference { number: 1, micros: 0, digest: [0x0a; 32] };
         assert_eq!(inference.hexadecimal(), "0a".repeat(32));
     }
 }

@@ -29,7 +29,7 @@ use crate::{
     needs::Need,
     session,
     suite::{self, Findings, Test},
-    workload,
+    workload::{self, Killed},
 };
 
 /// Something to run in a process of its own.
@@ -83,6 +83,10 @@ pub fn run(item: Item<'_>, job: &Job) -> TestResult {
                 Outcome::Error { message: format!("the test's process answered as {:?}", result.name) }
             }
             Ok(Ended::Died(how)) => Outcome::Crashed { how },
+            // How long a real program takes says nothing of a kernel, least of all under emulation.
+            Ok(Ended::Late) if matches!(item, Item::Scenario(_)) => {
+                Outcome::Error { message: format!("it was not done after {} s", job.test_deadline_secs) }
+            }
             Ok(Ended::Late) => Outcome::TimedOut { after_secs: job.test_deadline_secs },
             Err(error) => Outcome::Error { message: format!("{error:#}") },
         }
@@ -107,10 +111,13 @@ pub fn as_test(name: &str) -> ExitCode {
     let mut findings = Findings::default();
     let result = match item.run(&mut findings) {
         Ok(()) => findings.into_result(name),
-        Err(error) => TestResult {
-            evidence: findings.evidence,
-            ..empty(name, Outcome::Error { message: format!("{error:#}") })
-        },
+        Err(error) => {
+            let outcome = match error.downcast_ref::<Killed>() {
+                Some(Killed(how)) => Outcome::Crashed { how: how.clone() },
+                None => Outcome::Error { message: format!("{error:#}") },
+            };
+            TestResult { evidence: findings.evidence, ..empty(name, outcome) }
+        }
     };
     let sent = serde_json::to_vec(&result)
         .map_err(std::io::Error::from)

@@ -132,6 +132,9 @@ fn share(mut draft: Draft<'_>) -> Answer {
     if !steady.is_empty() {
         draft.say(format!("as before lie those {}", steady.join(", ")));
     }
+    draft.tell(["maps-reserved-kib"], |[kib]| {
+        format!("address space taken in advance for arenas and stacks {kib} KiB")
+    });
     draft.tell(["heap-kib"], |[kib]| format!("the heap (brk) {kib} KiB"));
     draft.tell(["gap-kib"], |[kib]| format!("holes {kib} KiB"));
     let trend = draft.trend(&["aligned-small", "aligned-multiple", "aligned-other", "gap-kib"]);
@@ -144,10 +147,13 @@ fn share(mut draft: Draft<'_>) -> Answer {
 }
 
 fn huge(mut draft: Draft<'_>) -> Answer {
-    const BY_CLASS: [&str; 4] = ["huge-small-kib", "huge-multiple-kib", "huge-other-kib", "huge-heap-kib"];
+    const BY_CLASS: [&str; 5] =
+        ["huge-small-kib", "huge-multiple-kib", "huge-other-kib", "huge-reserved-kib", "huge-heap-kib"];
     draft.tell(["anon-huge-kib", "anon-kib"], |[huge, all]| format!("{huge} of {all} KiB anonymous memory"));
-    draft.tell(BY_CLASS, |[small, multiple, other, heap]| {
-        format!("of that in maps below 2 MiB {small}, multiples of it {multiple}, others {other}, in the heap {heap} KiB")
+    draft.tell(BY_CLASS, |[small, multiple, other, reserved, heap]| {
+        format!(
+            "of that in maps below 2 MiB {small}, multiples of it {multiple}, others {other}, in arenas and stacks {reserved}, in the heap {heap} KiB"
+        )
     });
     draft.tell(["page-tables-kib"], |[kib]| format!("page tables {kib} KiB"));
     draft.tell(["rss-peak-kib"], |[kib]| format!("resident at the peak {kib} KiB"));
@@ -193,7 +199,8 @@ fn inference(mut draft: Draft<'_>) -> Answer {
     let nothing = MAPPING.iter().all(|name| {
         draft.metric(name).is_some_and(|metric| !metric.sides.any(|side| side.range() != (0, 0)))
     });
-    let same = if nothing { "it maps nothing new on either kernel" } else { "the same on both kernels" };
+    let same =
+        if nothing { "it maps no anonymous memory on either kernel" } else { "the same on both kernels" };
     draft.tell(MAPPING, |[maps, unmaps, heap]| {
         format!("anonymous maps {maps}, unmaps {unmaps}, heap growth {heap} KiB up to the last inference")
     });

@@ -129,13 +129,14 @@ pub(crate) fn new_rule() -> Vec<TestResult> {
 
 /// A workload's scenario with these metrics other than usual. The figures are of the right size, not measured.
 pub(crate) fn scenario(other: &[(&str, i64)]) -> TestResult {
-    const USUAL: [(&str, i64); 37] = [
+    const USUAL: [(&str, i64); 39] = [
         ("maps-small", 150),
         ("maps-multiple", 4),
         ("maps-other", 65),
         ("maps-small-kib", 30_720),
         ("maps-multiple-kib", 262_144),
         ("maps-other-kib", 299_008),
+        ("maps-reserved-kib", 278_528),
         ("aligned-small", 1),
         ("aligned-multiple", 4),
         ("aligned-other", 65),
@@ -151,6 +152,7 @@ pub(crate) fn scenario(other: &[(&str, i64)]) -> TestResult {
         ("huge-small-kib", 0),
         ("huge-multiple-kib", 4096),
         ("huge-other-kib", 57_344),
+        ("huge-reserved-kib", 0),
         ("huge-heap-kib", 0),
         ("page-tables-kib", 1024),
         ("faults-load", 30_512),

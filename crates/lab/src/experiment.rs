@@ -158,6 +158,21 @@ fn fill(
     report.accelerator = Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
     if let Some(workload) = &workload {
         let (scenarios, left_out) = selection.scenarios(chosen.accel == Accel::Tcg);
+        if scenarios.is_empty() && selection.tests.is_empty() {
+            return Err(BadInput(format!(
+                "failed to find a scenario that is not slow, for emulation; name one with --test: {}",
+                left_out.join(", ")
+            ))
+            .into());
+        }
+        let unexpecting = scenarios.iter().filter(|scenario| scenario.expected.is_none());
+        let unexpecting: Vec<&str> = unexpecting.map(|scenario| scenario.name.as_str()).collect();
+        if !unexpecting.is_empty() {
+            report.notes.push(format!(
+                "nothing is expected of what these see, so their outputs are compared as bits only: {}",
+                unexpecting.join(", ")
+            ));
+        }
         setting.workload = Some(Loaded { scenarios, disk: workload.disk.path.clone() });
         if !left_out.is_empty() {
             report.notes.push(format!(

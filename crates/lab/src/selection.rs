@@ -1,6 +1,6 @@
 //! Which tests and which scenarios a run is made of. Pure.
 
-use mthp_judge::suite::Suite;
+use mthp_judge::{compare::KERNEL_TEST, suite::Suite};
 use mthp_kernel::BadInput;
 use mthp_record::{job::selects, workload::Scenario};
 use mthp_workload::spec::Case;
@@ -30,7 +30,8 @@ impl Selection {
         patterns: &[String],
     ) -> Result<Self, BadInput> {
         // The guest would run the test in its place.
-        if let Some(case) = cases.iter().find(|case| known.contains(&case.scenario.name)) {
+        let taken = |name: &String| known.contains(name) || name == KERNEL_TEST;
+        if let Some(case) = cases.iter().find(|case| taken(&case.scenario.name)) {
             return Err(BadInput(format!(
                 "failed to use the workload: {} is a memory test's name; give the workload another",
                 case.scenario.name

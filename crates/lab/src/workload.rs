@@ -50,7 +50,7 @@ pub fn spec(project: &Project, suite: &Suite, own: Option<&Path>) -> Result<Opti
     match (own, &suite.workload) {
         (Some(path), Some(_)) => Spec::read(path).map(Some),
         (Some(path), None) => Err(mthp_kernel::BadInput(format!(
-            "failed to use the workload {}: the suite {} runs none",
+            "failed to use the workload {}: the suite {} runs none; take one that does, as --suite yolov5",
             path.display(),
             suite.name
         ))

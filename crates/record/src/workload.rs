@@ -188,8 +188,8 @@ pub struct Answer {
     pub load_micros: Vec<u64>,
     /// How long each inference took, in the order in which they ended.
     pub inference_micros: Vec<u64>,
-    /// From the first inference's start to the last one's end, in microseconds, the marks included.
-    pub busy_micros: u64,
+    /// How many numbers of the last inference's outputs are infinite or none at all.
+    pub not_finite: u64,
     /// The SHA-256 of every inference's raw output (all outputs, in the model's order), in the same order.
     pub outputs: Vec<String>,
     /// The last inference's detections, a list an image of the batch; empty where nothing is decoded.

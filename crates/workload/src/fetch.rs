@@ -128,8 +128,9 @@ impl Fetcher<'_> {
                     bytes
                 }
             };
-            let onnx = mthp_yolov5::onnx_from_checkpoint(&checkpoint)
-                .context("failed to turn the checkpoint into an ONNX model")?;
+            let onnx = mthp_yolov5::onnx_from_checkpoint(&checkpoint).map_err(|error| {
+                bad_input(format!("failed to turn the checkpoint into an ONNX model: {error:#}"))
+            })?;
             check(what, &onnx, Some(onnx_sha256))?;
             Ok(onnx)
         })?;

@@ -3,7 +3,7 @@
 use std::{fs, io::Cursor};
 
 use anyhow::{Context, Result};
-use image::{ImageFormat, ImageReader};
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, metadata::Orientation};
 
 use crate::{Part, bad_input};
 
@@ -34,12 +34,29 @@ impl Picture {
             Ok(ImageFormat::Png) => "image/png",
             _ => return Err(refused("it is neither JPEG nor PNG")),
         };
-        let (width, height) = ImageReader::new(Cursor::new(&bytes))
+        let mut decoder = ImageReader::new(Cursor::new(&bytes))
             .with_guessed_format()
             .with_context(|| format!("failed to read {path}"))?
-            .into_dimensions()
+            .into_decoder()
             .map_err(|error| refused(&error.to_string()))?;
-        Ok(Self { bytes, media_type, width, height })
+        let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+        if orientation == Orientation::NoTransforms {
+            let (width, height) = decoder.dimensions();
+            drop(decoder);
+            return Ok(Self { bytes, media_type, width, height });
+        }
+        // A camera held upright says so beside the pixels. Detections are in the pixels as they are to be seen, and
+        // not every viewer turns an image within an SVG.
+        let mut turned = DynamicImage::from_decoder(decoder).map_err(|error| refused(&error.to_string()))?;
+        turned.apply_orientation(orientation);
+        let mut png = Cursor::new(Vec::new());
+        turned.to_rgb8().write_to(&mut png, ImageFormat::Png).map_err(|error| refused(&error.to_string()))?;
+        Ok(Self {
+            width: turned.width(),
+            height: turned.height(),
+            bytes: png.into_inner(),
+            media_type: "image/png",
+        })
     }
 }
 
@@ -61,6 +78,23 @@ mod tests {
         let (_folder, part) = part(png.get_ref());
         let picture = Picture::read(&part).unwrap();
         assert_eq!((picture.media_type, picture.width, picture.height), ("image/png", 7, 5));
+    }
+
+    /// A JPEG of 16 by 8 pixels that says it must be turned by a quarter (orientation 6).
+    fn upright() -> Vec<u8> {
+        let mut jpeg = Cursor::new(Vec::new());
+        image::RgbImage::new(16, 8).write_to(&mut jpeg, ImageFormat::Jpeg).unwrap();
+        let exif: &[u8] = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        let length = u16::try_from(exif.len() + 2).unwrap().to_be_bytes();
+        let (start, rest) = jpeg.get_ref().split_at(2);
+        [start, &[0xff, 0xe1], &length, exif, rest].concat()
+    }
+
+    #[test]
+    fn a_photo_that_lies_on_its_side_is_turned() {
+        let (_folder, part) = part(&upright());
+        let picture = Picture::read(&part).unwrap();
+        assert_eq!((picture.media_type, picture.width, picture.height), ("image/png", 8, 16));
     }
 
     #[test]

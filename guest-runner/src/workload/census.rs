@@ -13,6 +13,8 @@ use crate::mem::{PAGE, PMD};
 pub enum Call {
     /// `mmap`.
     Map {
+        /// Where the caller would like it; 0 for anywhere.
+        hint: usize,
         /// Where it came to lie.
         start: usize,
         /// Its length as asked for.
@@ -54,7 +56,7 @@ pub enum Call {
     },
 }
 
-/// The three sizes that the placement rules tell apart.
+/// What the placement rules tell apart, and what is address space rather than memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Below the PMD size: no kernel aligns it.
@@ -63,11 +65,27 @@ pub enum Class {
     Multiple,
     /// At least the PMD size and no multiple of it: what the rules disagree on.
     Other,
+    /// Taken in advance, whatever its size: allocator arenas (`MAP_NORESERVE`) and stacks (`MAP_STACK`). Most of it
+    /// never holds a page, and arenas are aligned by the C library itself.
+    Reserved,
 }
 
 impl Class {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Small, Self::Multiple, Self::Other];
+    pub const ALL: [Self; 4] = [Self::Small, Self::Multiple, Self::Other, Self::Reserved];
+
+    /// The class of an anonymous private mapping; `None` for one whose place the kernel was told.
+    fn of_map(hint: usize, len: usize, flags: i32) -> Option<Self> {
+        let anonymous = flags & libc::MAP_ANONYMOUS != 0 && flags & libc::MAP_TYPE == libc::MAP_PRIVATE;
+        let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+        if !anonymous || fixed {
+            return None;
+        }
+        if flags & (libc::MAP_NORESERVE | libc::MAP_STACK) != 0 {
+            return Some(Self::Reserved);
+        }
+        (hint == 0).then(|| Self::of(len))
+    }
 
     /// The class of a length in bytes, which the kernel rounds up to pages.
     pub fn of(len: usize) -> Self {
@@ -85,6 +103,7 @@ impl Class {
             Self::Small => "small",
             Self::Multiple => "multiple",
             Self::Other => "other",
+            Self::Reserved => "reserved",
         }
     }
 }
@@ -106,8 +125,9 @@ pub struct Census {
     calls: Vec<(Stage, Call)>,
     stage: Stage,
     live: Live,
-    heap_end: Option<usize>,
-    heap: [usize; 3],
+    /// The heap's first end, and its end now.
+    heap: Option<(usize, usize)>,
+    inference_heap: usize,
 }
 
 /// The three parts of a run.
@@ -137,12 +157,11 @@ impl Census {
     /// A call came back.
     pub fn note(&mut self, call: Call) {
         match call {
-            Call::Map { start, len, flags } => {
+            Call::Map { hint, start, len, flags } => {
                 let range = start..start + len.next_multiple_of(PAGE);
-                if chosen_by_kernel(flags) {
-                    self.live.add(range, Class::of(len));
-                } else {
-                    self.live.remove(&range);
+                match Class::of_map(hint, len, flags) {
+                    Some(class) => self.live.add(range, class),
+                    None => self.live.remove(&range),
                 }
             }
             Call::Unmap { start, len } => self.live.remove(&(start..start + len.next_multiple_of(PAGE))),
@@ -151,12 +170,11 @@ impl Census {
                 new_start..new_start + new_len.next_multiple_of(PAGE),
             ),
             Call::Break { end } => {
-                if let Some(before) = self.heap_end
-                    && let Some(sum) = self.heap.get_mut(self.stage as usize)
-                {
-                    *sum += end.saturating_sub(before);
+                let (start, before) = *self.heap.get_or_insert((end, end));
+                if self.stage == Stage::Inferring {
+                    self.inference_heap += end.saturating_sub(before);
                 }
-                self.heap_end = Some(end);
+                self.heap = Some((start, end));
             }
             Call::Advise { .. } => {}
         }
@@ -167,9 +185,8 @@ impl Census {
     pub fn maps(&self, stage: Stage, class: Class) -> Count {
         let mut count = Count::default();
         for (_, call) in self.calls.iter().filter(|(at, _)| *at == stage) {
-            if let Call::Map { start, len, flags } = *call
-                && chosen_by_kernel(flags)
-                && Class::of(len) == class
+            if let Call::Map { hint, start, len, flags } = *call
+                && Class::of_map(hint, len, flags) == Some(class)
             {
                 count.maps += 1;
                 count.bytes += len.next_multiple_of(PAGE);
@@ -179,14 +196,29 @@ impl Census {
         count
     }
 
+    /// How many anonymous mappings of any kind were made, moved or resized in a stage.
+    pub fn anonymous_maps(&self, stage: Stage) -> usize {
+        let anonymous = |call: &Call| match call {
+            Call::Map { flags, .. } => flags & libc::MAP_ANONYMOUS != 0,
+            Call::Remap { .. } => true,
+            _ => false,
+        };
+        self.calls.iter().filter(|(at, call)| *at == stage && anonymous(call)).count()
+    }
+
     /// How many unmappings were made in a stage.
     pub fn unmaps(&self, stage: Stage) -> usize {
         self.calls.iter().filter(|(at, call)| *at == stage && matches!(call, Call::Unmap { .. })).count()
     }
 
-    /// By how many bytes the heap grew in a stage (`brk`; what it gave back is not taken off).
-    pub fn heap_growth(&self, stage: Stage) -> usize {
-        self.heap.get(stage as usize).copied().unwrap_or(0)
+    /// By how many bytes the heap (`brk`) is larger now than at first.
+    pub fn heap_growth(&self) -> usize {
+        self.heap.map_or(0, |(start, end)| end.saturating_sub(start))
+    }
+
+    /// By how many bytes the heap grew during inferences; what it gave back is not taken off.
+    pub fn inference_heap_growth(&self) -> usize {
+        self.inference_heap
     }
 
     /// The anonymous mappings that are there now.
@@ -199,7 +231,7 @@ impl Census {
         let mut text = String::new();
         for (stage, call) in &self.calls {
             let (len, line) = match *call {
-                Call::Map { start, len, flags } => {
+                Call::Map { start, len, flags, .. } => {
                     let kind = if flags & libc::MAP_ANONYMOUS != 0 { "anonymous" } else { "file" };
                     (len, format!("mmap {start:x} {} KiB {kind} flags {flags:#x}", len / 1024))
                 }
@@ -221,13 +253,6 @@ impl Census {
     }
 }
 
-/// Anonymous, private, and where the kernel likes.
-fn chosen_by_kernel(flags: i32) -> bool {
-    flags & libc::MAP_ANONYMOUS != 0
-        && flags & libc::MAP_TYPE == libc::MAP_PRIVATE
-        && flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,10 +271,15 @@ mod tests {
     #[test]
     fn only_what_the_kernel_places_is_counted() {
         let mut census = Census::default();
-        census.note(Call::Map { start: PMD, len: PMD + PAGE, flags: PRIVATE });
-        census.note(Call::Map { start: 7 * PMD + PAGE, len: PMD + PAGE, flags: PRIVATE });
-        census.note(Call::Map { start: 4 * PMD, len: PMD + PAGE, flags: PRIVATE | libc::MAP_FIXED });
-        census.note(Call::Map { start: 9 * PMD, len: PMD + PAGE, flags: libc::MAP_PRIVATE });
+        census.note(Call::Map { hint: 0, start: PMD, len: PMD + PAGE, flags: PRIVATE });
+        census.note(Call::Map { hint: 0, start: 7 * PMD + PAGE, len: PMD + PAGE, flags: PRIVATE });
+        census.note(Call::Map {
+            hint: 4 * PMD,
+            start: 4 * PMD,
+            len: PMD + PAGE,
+            flags: PRIVATE | libc::MAP_FIXED,
+        });
+        census.note(Call::Map { hint: 0, start: 9 * PMD, len: PMD + PAGE, flags: libc::MAP_PRIVATE });
         let count = census.maps(Stage::Loading, Class::Other);
         assert_eq!(count, Count { maps: 2, bytes: 2 * (PMD + PAGE), aligned: 1 });
         assert_eq!(census.maps(Stage::Loading, Class::Multiple), Count::default());
@@ -259,7 +289,7 @@ mod tests {
     #[test]
     fn each_call_belongs_to_its_stage() {
         let mut census = Census::default();
-        let map = Call::Map { start: PMD, len: PAGE, flags: PRIVATE };
+        let map = Call::Map { hint: 0, start: PMD, len: PAGE, flags: PRIVATE };
         census.note(map);
         census.mark(Phase::Loaded, false);
         census.note(map);
@@ -276,12 +306,31 @@ mod tests {
     }
 
     #[test]
-    fn the_heap_grows_from_its_first_end() {
+    fn arenas_and_stacks_are_reserved_and_a_hint_is_no_choice_of_the_kernels() {
+        let mut census = Census::default();
+        census.note(Call::Map { hint: 0, start: PMD, len: 64 * PMD, flags: PRIVATE | libc::MAP_NORESERVE });
+        census.note(Call::Map {
+            hint: 0,
+            start: 99 * PMD,
+            len: 4 * PMD + PAGE,
+            flags: PRIVATE | libc::MAP_STACK,
+        });
+        census.note(Call::Map { hint: 300 * PMD, start: 300 * PMD, len: 2 * PMD, flags: PRIVATE });
+        let maps = |class| census.maps(Stage::Loading, class).maps;
+        assert_eq!(Class::ALL.map(maps), [0, 0, 0, 2]);
+    }
+
+    #[test]
+    fn the_heap_is_what_lies_between_its_first_and_its_last_end() {
         let mut census = Census::default();
         for end in [1000, 5000, 3000, 4000] {
             census.note(Call::Break { end });
         }
-        assert_eq!(census.heap_growth(Stage::Loading), 5000);
-        assert_eq!(census.heap_growth(Stage::Inferring), 0);
+        assert_eq!((census.heap_growth(), census.inference_heap_growth()), (3000, 0));
+        census.mark(Phase::Loaded, true);
+        for end in [6000, 4000, 4500] {
+            census.note(Call::Break { end });
+        }
+        assert_eq!(census.inference_heap_growth(), 2500);
     }
 }

@@ -39,6 +39,8 @@ pub struct Loaded {
     pub huge: Option<BTreeMap<Class, usize>>,
     /// The heap's share of them.
     pub heap_huge_kib: i64,
+    /// By how much the heap has grown.
+    pub heap_kib: i64,
     /// The program's maps.
     pub maps: String,
     /// Its smaps_rollup.
@@ -82,7 +84,7 @@ pub fn report(
     placement(findings, measured)?;
     faults(findings, measured)?;
     counters(findings, before, after);
-    times(findings, answer);
+    times(findings, answer, scenario.order.in_flight);
     hardware(findings, measured);
     Ok(())
 }
@@ -93,7 +95,7 @@ pub fn report_alone(findings: &mut Findings, scenario: &Scenario, answer: &Answe
     findings.evidence("runtime", runtime(answer));
     findings.evidence("latency-micros", latency(answer));
     if findings.all_hold() {
-        times(findings, answer);
+        times(findings, answer, scenario.order.in_flight);
     }
 }
 
@@ -116,6 +118,12 @@ fn validity(findings: &mut Findings, scenario: &Scenario, answer: &Answer) {
         "every inference of the same input gives the same bits",
         distinct(&answer.outputs),
         1,
+    );
+    findings.check(
+        "valid-numbers",
+        "every number of the output is finite",
+        format!("{} are not", answer.not_finite),
+        "0 are not".to_owned(),
     );
     if let Some(expected) = &scenario.expected {
         let wrong: Vec<String> =
@@ -148,12 +156,15 @@ fn placement(findings: &mut Findings, measured: &Measured) -> Result<()> {
         findings.metric(&format!("maps-{word}-kib"), kib(count.bytes), Unit::Kib, Polarity::Neutral);
         findings.metric(&format!("aligned-{word}"), count.aligned, Unit::Count, Polarity::Neutral);
     }
-    findings.metric("heap-kib", kib(census.heap_growth(Stage::Loading)), Unit::Kib, Polarity::Neutral);
-    let made: i64 = Class::ALL.iter().map(|class| census.maps(Stage::Inferring, *class).maps).sum();
-    findings.metric("inference-maps", made, Unit::Count, Polarity::Neutral);
-    let unmaps = i64::try_from(census.unmaps(Stage::Inferring)).unwrap_or(i64::MAX);
-    findings.metric("inference-unmaps", unmaps, Unit::Count, Polarity::Neutral);
-    let grown = kib(census.heap_growth(Stage::Inferring));
+    findings.metric("heap-kib", measured.loaded.heap_kib, Unit::Kib, Polarity::Neutral);
+    for (name, calls) in [
+        ("inference-maps", census.anonymous_maps(Stage::Inferring)),
+        ("inference-unmaps", census.unmaps(Stage::Inferring)),
+    ] {
+        let calls = i64::try_from(calls).unwrap_or(i64::MAX);
+        findings.metric(name, calls, Unit::Count, Polarity::Neutral);
+    }
+    let grown = kib(census.inference_heap_growth());
     findings.metric("inference-heap-kib", grown, Unit::Kib, Polarity::Neutral);
 
     let loaded = &moment(measured, Phase::Loaded)?.reading;
@@ -174,15 +185,17 @@ fn placement(findings: &mut Findings, measured: &Measured) -> Result<()> {
 }
 
 fn faults(findings: &mut Findings, measured: &Measured) -> Result<()> {
+    let ready = &moment(measured, Phase::Ready)?.reading;
     let loaded = &moment(measured, Phase::Loaded)?.reading;
     let first = measured.moments.iter().find(|moment| moment.phase == Phase::Inferred);
     let first = &first.context("the program marked no inference")?.reading;
     let done = &moment(measured, Phase::Done)?.reading;
     for (name, value) in [
-        ("faults-load", loaded.minor_faults),
+        ("faults-start", ready.minor_faults),
+        ("faults-load", loaded.minor_faults - ready.minor_faults),
         ("faults-first", first.minor_faults - loaded.minor_faults),
         ("faults-inference", done.minor_faults - first.minor_faults),
-        ("major-faults-load", loaded.major_faults),
+        ("major-faults-load", loaded.major_faults - ready.major_faults),
     ] {
         findings.metric(name, value, Unit::Count, Polarity::Neutral);
     }
@@ -237,7 +250,7 @@ fn mthp(snapshot: &Snapshot, counter: &str) -> Option<i64> {
     (!values.is_empty()).then(|| values.iter().sum())
 }
 
-fn times(findings: &mut Findings, answer: &Answer) {
+fn times(findings: &mut Findings, answer: &Answer, in_flight: u32) {
     let mut samples = answer.inference_micros.clone();
     samples.sort_unstable();
     for (name, percent) in
@@ -250,8 +263,10 @@ fn times(findings: &mut Findings, answer: &Answer) {
     if let Some(last) = answer.load_micros.last() {
         findings.metric("load-micros", whole(*last), Unit::Micros, Polarity::Lower);
     }
-    let inferences = u64::try_from(samples.len()).unwrap_or(u64::MAX);
-    if let Some(rate) = inferences.saturating_mul(1_000_000_000).checked_div(answer.busy_micros) {
+    // All requests are in flight all the time, so what they took together is that many times the time that passed
+    // (Little's law). The watcher's own time is not in it.
+    let done = u64::try_from(samples.len()).unwrap_or(u64::MAX).saturating_mul(u64::from(in_flight));
+    if let Some(rate) = done.saturating_mul(1_000_000_000).checked_div(samples.iter().sum()) {
         findings.metric("throughput", whole(rate), Unit::PerKilosecond, Polarity::Higher);
     }
 }
@@ -344,7 +359,8 @@ fn changed(before: &Snapshot, after: &Snapshot) -> String {
     text
 }
 
-fn kib(bytes: usize) -> i64 {
+/// Whole KiB of so many bytes.
+pub fn kib(bytes: usize) -> i64 {
     whole(u64::try_from(bytes / 1024).unwrap_or(u64::MAX))
 }
 
@@ -392,7 +408,7 @@ mod tests {
             assigned: vec![Assigned { provider: PROVIDER.to_owned(), nodes: 236 }],
             load_micros: vec![5],
             inference_micros: vec![30, 10],
-            busy_micros: 50,
+            not_finite: 0,
             outputs: vec!["aa".to_owned(); 2],
             detections: vec![vec![bus()]],
         }
@@ -431,9 +447,9 @@ mod tests {
         let result = reported(&answer());
         assert!(result.checks.iter().all(|check| check.passed), "{:?}", result.checks);
         let metric = |name: &str| result.metrics.iter().find(|metric| metric.name == name).unwrap().value;
-        assert_eq!([metric("faults-load"), metric("faults-first"), metric("faults-inference")], [100, 50, 3]);
+        assert_eq!([metric("faults-load"), metric("faults-first"), metric("faults-inference")], [99, 50, 3]);
         assert_eq!([metric("inference-p50-micros"), metric("inference-p99-micros")], [10, 30]);
-        assert_eq!(metric("throughput"), 40_000_000);
+        assert_eq!(metric("throughput"), 50_000_000);
         assert_eq!(result.agreements[0].value, "aa");
     }
 
@@ -444,6 +460,7 @@ mod tests {
             Answer { detections: Vec::new(), ..answer() },
             Answer { outputs: vec!["aa".to_owned(), "ab".to_owned()], ..answer() },
             Answer { assigned: Vec::new(), ..answer() },
+            Answer { not_finite: 1, ..answer() },
             Answer {
                 assigned: vec![
                     Assigned { provider: PROVIDER.to_owned(), nodes: 235 },

@@ -40,6 +40,18 @@ const COMPLAINTS: &str = "/tmp/complaints";
 /// The program goes first when memory runs out, not the one who tells of it.
 const FIRST_TO_GO: &str = "1000";
 
+/// The program died of a signal: to the runner, the test crashed.
+#[derive(Debug)]
+pub struct Killed(pub String);
+
+impl std::fmt::Display for Killed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the program was {}", self.0)
+    }
+}
+
+impl std::error::Error for Killed {}
+
 /// Runs a scenario.
 ///
 /// # Errors
@@ -95,7 +107,7 @@ fn answer(
         End::Signal(signal) => {
             let kills = |snapshot| findings::vmstat(snapshot, "oom_kill");
             let why = if kills(after) > kills(before) { ": the guest ran out of memory" } else { "" };
-            bail!("the program was killed by {signal}{at}{why}");
+            return Err(Killed(format!("killed by {signal}{at}{why}")).into());
         }
     }
     let text = fs::read_to_string(ANSWER).with_context(|| format!("failed to read {ANSWER}"))?;
@@ -170,6 +182,7 @@ impl Observer {
         let heap = vmas.iter().filter(|vma| vma.line.ends_with("[heap]"));
         Ok(Loaded {
             huge: self.huge(program)?,
+            heap_kib: findings::kib(self.census.heap_growth()),
             heap_huge_kib: heap.map(|vma| vma.anon_huge_kib).sum(),
             maps: read("maps")?,
             rollup: read("smaps_rollup")?,

@@ -1,7 +1,7 @@
 //! Runs a program under `ptrace`, stopped only where [`super::filter`] says: at its marks and at what it maps.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     convert::Infallible,
     ffi::CString,
     fs::{self, File},
@@ -90,7 +90,8 @@ pub fn watch(program: &Program, mut seen: impl FnMut(Pid, Seen) -> Result<()>) -
     ptrace::setoptions(child, options).context("failed to watch the program")?;
     seen(child, Seen::Started)?;
     ptrace::cont(child, None).context("failed to let the program go on")?;
-    let mut watcher = Watcher { program: child, threads: BTreeSet::from([child]), seen };
+    let mut watcher =
+        Watcher { program: child, threads: BTreeSet::from([child]), calls: BTreeMap::new(), seen };
     loop {
         let status = match waitpid(None::<Pid>, Some(WaitPidFlag::__WALL)) {
             Err(Errno::EINTR) => continue,
@@ -107,6 +108,8 @@ struct Watcher<F> {
     program: Pid,
     /// All threads that were ever seen.
     threads: BTreeSet<Pid>,
+    /// The threads within a call, with the registers they entered it with.
+    calls: BTreeMap<Pid, libc::user_regs_struct>,
     seen: F,
 }
 
@@ -121,8 +124,8 @@ impl<F: FnMut(Pid, Seen) -> Result<()>> Watcher<F> {
             WaitStatus::PtraceEvent(pid, _, event) if event == Event::PTRACE_EVENT_SECCOMP as i32 => {
                 return self.stopped_by_filter(pid);
             }
-            // The other half of a call that was let run to its end: nothing is left to see.
-            WaitStatus::PtraceEvent(pid, ..) | WaitStatus::PtraceSyscall(pid) => go_on(pid, None)?,
+            WaitStatus::PtraceSyscall(pid) => self.call_ended(pid)?,
+            WaitStatus::PtraceEvent(pid, ..) => go_on(pid, None)?,
             // A new thread's first stop is not a signal that somebody sent.
             WaitStatus::Stopped(pid, Signal::SIGSTOP) if self.threads.insert(pid) => go_on(pid, None)?,
             WaitStatus::Stopped(pid, signal) => go_on(pid, Some(signal))?,
@@ -148,22 +151,25 @@ impl<F: FnMut(Pid, Seen) -> Result<()>> Watcher<F> {
             go_on(thread, None)?;
             return Ok(None);
         }
+        // Its end is waited for with everybody else's: the thread may die within it, and another may need this one's
+        // watcher to die itself.
         match ptrace::syscall(thread, None) {
-            Err(Errno::ESRCH) => return Ok(None),
-            other => other.context("failed to let a call run")?,
+            Ok(()) => drop(self.calls.insert(thread, before)),
+            Err(Errno::ESRCH) => {}
+            Err(error) => return Err(error).context("failed to let a call run"),
         }
-        match waitpid(thread, Some(WaitPidFlag::__WALL)).context("failed to wait for a call's end")? {
-            WaitStatus::PtraceSyscall(_) => {}
-            // It was killed within the call.
-            status @ (WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => return self.handle(status),
-            other => bail!("a call of the program's ended with {other:?}"),
-        }
-        let Some(after) = registers(thread)? else { return Ok(None) };
-        if let Some(call) = call(&before, after.rax)? {
+        Ok(None)
+    }
+
+    /// A call came back.
+    fn call_ended(&mut self, thread: Pid) -> Result<()> {
+        if let Some(before) = self.calls.remove(&thread)
+            && let Some(after) = registers(thread)?
+            && let Some(call) = call(&before, after.rax)?
+        {
             (self.seen)(self.program, Seen::Call(call))?;
         }
-        go_on(thread, None)?;
-        Ok(None)
+        go_on(thread, None)
     }
 
     /// Lets all threads but `marker` do what they have to do until they sleep. Threads that a library has just
@@ -191,7 +197,7 @@ impl<F: FnMut(Pid, Seen) -> Result<()>> Watcher<F> {
             // A thread that is gone has nothing left to do.
             fs::read_to_string(path).map_or(true, |stat| state(&stat) == Some('S'))
         };
-        self.threads.iter().filter(|thread| **thread != marker).all(sleeps)
+        self.calls.is_empty() && self.threads.iter().filter(|thread| **thread != marker).all(sleeps)
     }
 }
 
@@ -263,7 +269,7 @@ fn call(registers: &libc::user_regs_struct, given: u64) -> Result<Option<Call>> 
     let (start, len) = (size(registers.rdi)?, size(registers.rsi)?);
     let number = i64::try_from(registers.orig_rax).context("a call's number is no number")?;
     Ok(Some(match number {
-        libc::SYS_mmap => Call::Map { start: size(given)?, len, flags: int(registers.r10) },
+        libc::SYS_mmap => Call::Map { hint: start, start: size(given)?, len, flags: int(registers.r10) },
         libc::SYS_munmap => Call::Unmap { start, len },
         libc::SYS_mremap => {
             Call::Remap { start, len, new_start: size(given)?, new_len: size(registers.rdx)? }
