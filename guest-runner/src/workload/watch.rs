@@ -282,7 +282,69 @@ fn call(registers: &libc::user_regs_struct, given: u64) -> Result<Option<Call>> 
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+
+    /// A program whose first thread makes calls without end while another ends the whole process.
+    const EXITS: &str = r#"
+        #include <pthread.h>
+        #include <sched.h>
+        #include <sys/mman.h>
+        #include <unistd.h>
+        static void *other(void *unused) {
+            for (int i = 0; i < 200; i++) sched_yield();
+            _exit(3);
+        }
+        int main(void) {
+            pthread_t thread;
+            for (int i = 0; i < 4; i++) pthread_create(&thread, 0, other, 0);
+            for (;;) munmap(mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+        }
+    "#;
+
+    #[test]
+    fn a_program_that_exits_while_its_leader_is_in_a_call_is_seen_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("exits.c"), folder.path().join("exits"));
+        fs::write(&source, EXITS).unwrap();
+        // The linker that Rust uses is a C compiler.
+        let built = Command::new("cc").arg("-pthread").arg("-o").args([&program, &source]).status();
+        assert!(built.unwrap().success());
+        // Watching waits for whatever child there is, so it is done in a process of its own.
+        let mut watcher = Command::new(std::env::current_exe().unwrap());
+        watcher.args(["--exact", "--ignored", "workload::watch::tests::watches_a_program"]);
+        let output = watcher.env(WATCHED, &program).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    /// Names the program to watch.
+    const WATCHED: &str = "MTHP_TEST_WATCHED";
+
+    #[test]
+    #[ignore = "a part of the test above"]
+    fn watches_a_program() {
+        // A watcher that waits for ever dies of this.
+        nix::unistd::alarm::set(60);
+        let path = CString::new(std::env::var(WATCHED).unwrap()).unwrap();
+        let nowhere = || File::options().write(true).open("/dev/null").unwrap();
+        let program = Program {
+            arguments: vec![path.clone()],
+            path,
+            environment: Vec::new(),
+            output: nowhere(),
+            complaints: nowhere(),
+        };
+        for _ in 0..20 {
+            let mut calls = 0;
+            let end = watch(&program, |_, seen| {
+                calls += u32::from(matches!(seen, Seen::Call(_)));
+                Ok(())
+            });
+            assert_eq!(end.unwrap(), End::Exit(3));
+            assert!(calls > 0);
+        }
+    }
 
     #[test]
     fn a_threads_state_stands_behind_an_odd_name() {
