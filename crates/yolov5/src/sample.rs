@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write as _};
 
 use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, write::SimpleFileOptions};
 
 /// An object as Python has it.
 #[derive(Clone, Debug)]
@@ -109,7 +109,9 @@ pub(crate) fn tuple(numbers: &[i32]) -> Py {
 pub(crate) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in files {
-        zip.start_file(format!("archive/{name}"), SimpleFileOptions::default()).unwrap();
+        // As PyTorch writes them; where another crate brings compression in, it would be the default.
+        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        zip.start_file(format!("archive/{name}"), stored).unwrap();
         zip.write_all(content).unwrap();
     }
     zip.finish().unwrap().into_inner()
