@@ -106,7 +106,12 @@ fn answer(
         }
         End::Signal(signal) => {
             let kills = |snapshot| findings::vmstat(snapshot, "oom_kill");
-            let why = if kills(after) > kills(before) { ": the guest ran out of memory" } else { "" };
+            let words = fs::read_to_string(COMPLAINTS).unwrap_or_default();
+            let why = if kills(after) > kills(before) {
+                ": the guest ran out of memory".to_owned()
+            } else {
+                format!(": {}", last_words(&words))
+            };
             return Err(Killed(format!("killed by {signal}{at}{why}")).into());
         }
     }
