@@ -169,7 +169,7 @@ fn fill(
         let unexpecting: Vec<&str> = unexpecting.map(|scenario| scenario.name.as_str()).collect();
         if !unexpecting.is_empty() {
             report.notes.push(format!(
-                "nothing is expected of what these see, so their outputs are compared as bits only: {}",
+                "these have no [[expected]] detections, so their outputs are compared as bits only: {}",
                 unexpecting.join(", ")
             ));
         }

@@ -7,7 +7,8 @@ use crate::mem::PMD;
 pub struct Space {
     /// Its areas.
     pub vmas: i64,
-    /// Holes smaller than a PMD between neighbouring areas above the heap: what alignment leaves behind.
+    /// Holes smaller than a PMD between neighbouring areas above the heap: what alignment leaves behind. The hole
+    /// behind an arena's reservation (private, anonymous, no access) is none: the C library trimmed it to its own size.
     pub gaps: i64,
     /// Those together.
     pub gap_bytes: usize,
@@ -17,6 +18,7 @@ pub struct Space {
 pub fn of(maps: &str) -> Space {
     let mut space = Space::default();
     let mut end_before = None;
+    let mut reserved_before = false;
     // The program's own image and its heap lie where the loader put them.
     let heap_at = maps.lines().position(|line| line.ends_with("[heap]"));
     let lines = maps.lines().enumerate();
@@ -29,6 +31,7 @@ pub fn of(maps: &str) -> Space {
         space.vmas += 1;
         let above = heap_at.is_none_or(|heap| at > heap + 1);
         if let Some(before) = end_before
+            && !reserved_before
             && above
             && start > before
             && start - before < PMD
@@ -37,8 +40,14 @@ pub fn of(maps: &str) -> Space {
             space.gap_bytes += start - before;
         }
         end_before = Some(end);
+        reserved_before = is_reserved(line);
     }
     space
+}
+
+fn is_reserved(line: &str) -> bool {
+    let mut fields = line.split_whitespace().skip(1);
+    fields.next() == Some("---p") && fields.nth(2) == Some("0")
 }
 
 fn range(line: &str) -> Option<(usize, usize)> {
@@ -49,6 +58,17 @@ fn range(line: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hole_behind_an_arenas_reservation_is_the_c_librarys() {
+        let arena = "\
+7fffe93d1000-7fffec000000 ---p 00000000 00:00 0 
+7fffec01c000-7fffec09c000 rwxp 00000000 00:00 0 
+";
+        assert_eq!(of(arena), Space { vmas: 2, gaps: 0, gap_bytes: 0 });
+        let file = arena.replacen("00:00 0", "fe:00 7", 1);
+        assert_eq!(of(&file).gaps, 1);
+    }
 
     #[test]
     fn small_holes_above_the_heap_are_gaps() {
