@@ -7,15 +7,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use mthp_record::workload::Assigned;
+use mthp_record::workload::{Assigned, PROVIDER};
 use ort::{
     AsPointer,
     session::Session,
     sys::{OrtEpAssignedNode, OrtEpAssignedSubgraph},
 };
-
-/// The provider that must execute all.
-pub const PROVIDER: &str = "OpenVINOExecutionProvider";
 
 /// The providers of a session's nodes, by name.
 ///

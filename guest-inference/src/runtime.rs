@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use libloading::{Library, Symbol};
-use mthp_record::workload::{Assigned, Order};
+use mthp_record::workload::{Assigned, Order, PROVIDER};
 use ort::{
     environment::Environment,
     ep::OpenVINO,
@@ -18,7 +18,7 @@ use ort::{
 };
 
 use crate::{
-    assigned::{PROVIDER, assigned, check},
+    assigned::{assigned, check},
     complaints::Complaints,
 };
 

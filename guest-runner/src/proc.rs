@@ -43,11 +43,18 @@ fn field(path: &str, name: &str) -> Result<Option<i64>> {
     Ok(find(&text, name))
 }
 
-fn find(text: &str, name: &str) -> Option<i64> {
+/// The number behind a name, of a text that has one of each in a line.
+pub fn find(text: &str, name: &str) -> Option<i64> {
     text.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         (words.next() == Some(name)).then(|| words.next()?.parse().ok()).flatten()
     })
+}
+
+/// The fields of a process's or thread's stat line from the third (its state) on. The second may hold anything, but
+/// ends with the last bracket.
+pub fn stat_fields(stat: &str) -> impl Iterator<Item = &str> {
+    stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace()
 }
 
 /// Free blocks of each order, summed over the zones, of `/proc/buddyinfo`.
@@ -96,6 +103,12 @@ mod tests {
         assert_eq!(find(text, "thp_fault"), Some(1));
         assert_eq!(find(text, "VmPTE:"), Some(192));
         assert_eq!(find(text, "thp"), None);
+    }
+
+    #[test]
+    fn a_threads_state_stands_behind_an_odd_name() {
+        assert_eq!(stat_fields("7 (a) R) S 1 7").next(), Some("S"));
+        assert_eq!(stat_fields("7 (a").next(), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
     port::Port,
     proc,
     runner::{self, Item},
-    snapshot, suite, thp, workload,
+    snapshot, suite, thp,
 };
 
 /// Does the job as PID 1 and ends the machine.
@@ -50,9 +50,6 @@ fn work() -> Result<()> {
     init::mount_all()?;
     init::harden();
     let job = job()?;
-    if !job.scenarios.is_empty() {
-        workload::mount_disk()?;
-    }
     let port = Port::open()?;
     let calm = thp::Calm::enter()?;
     let tests = suite::all().filter(|test| job.tests.iter().any(|pattern| selects(pattern, test.name)));

@@ -39,7 +39,8 @@ pub fn kib(value: &str) -> Option<i64> {
     value.trim().strip_suffix("kB").unwrap_or(value).trim().parse().ok()
 }
 
-fn header(line: &str) -> Option<Range<usize>> {
+/// The addresses that a line of maps or smaps begins with; `None` for any other line.
+pub fn header(line: &str) -> Option<Range<usize>> {
     let (start, end) = line.split_whitespace().next()?.split_once('-')?;
     Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
 }

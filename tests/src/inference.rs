@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use mthp_lab::{
     Setting,
-    workload::{Loaded, Workload},
+    workload::{Gathered, Loaded, Workload},
 };
 use mthp_record::{
     boot::{BootRecord, Side},
@@ -33,7 +33,7 @@ pub fn workload() -> Result<&'static Workload> {
         let (suite, _) = lab.project().suite(SUITE)?;
         let spec =
             mthp_lab::workload::spec(lab.project(), &suite, None)?.context("the suite has no workload")?;
-        Workload::prepare(lab, spec, &|_| {})
+        Gathered::of(lab, spec, &|_| {})?.assemble(lab, &|_| {})
     };
     WORKLOAD
         .get_or_init(|| prepare().map_err(|error| format!("{error:#}")))

@@ -101,7 +101,7 @@ pub struct Bench {
 
 #[derive(Clone, Debug, Args)]
 pub struct Common {
-    /// Install what is missing (Debian packages, by apt-get)
+    /// Install what is missing (Debian packages, by apt-get) and fetch a workload's parts (Python packages, by pip)
     #[arg(long)]
     pub setup: bool,
     /// Where sources and built kernels are kept [default: mthp-regress in the XDG cache folder]

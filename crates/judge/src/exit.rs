@@ -6,7 +6,7 @@
 //! | 1 | regressed or mixed; with `--expect`, the verdict is another one |
 //! | 2 | what was given cannot be used: a flag, a patch, a tree, a file |
 //! | 3 | inconclusive: the run cannot tell |
-//! | 69 | the machinery failed: QEMU, the result stream, the build, or neither kernel boots |
+//! | 69 | the machinery failed: QEMU, the result stream, the build, neither kernel boots, or something is missing |
 //! | 70 | the patched kernel crashed or hung where the base kernel did not |
 //!
 //! 69 and 70 are `EX_UNAVAILABLE` and `EX_SOFTWARE` of sysexits.h.

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::{Interrupted, cache::writing};
+use crate::{Interrupted, cache::writing, error::bad_input};
 
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -20,6 +20,19 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Makes sure that something is what was asked for, by its SHA-256.
+///
+/// # Errors
+/// [`BadInput`](crate::BadInput) with both hashes when it is not.
+pub fn expect_sha256(what: &str, found: &str, wanted: &str) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(bad_input(format!(
+        "failed to take {what}: its SHA-256 is not the one asked for\n  wanted {wanted}\n  found  {found}"
+    )))
 }
 
 /// SHA-256 of bytes, in hexadecimal.

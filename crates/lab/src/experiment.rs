@@ -11,9 +11,8 @@ use mthp_judge::{
     suite::Suite,
     terminal,
 };
-use mthp_kernel::{BadInput, BuiltKernel, PatchSeries, is_bad_input};
+use mthp_kernel::{BadInput, BuiltKernel, PatchSeries, files, is_bad_input};
 use mthp_vm::accel::Accel;
-use sha2::{Digest, Sha256};
 
 use crate::{
     boots::accelerator,
@@ -24,7 +23,7 @@ use crate::{
     request::{BaseKernel, Request},
     selection::Selection,
     timing::Timings,
-    workload::{self, Loaded, Workload},
+    workload::{self, Gathered, Loaded, Workload},
 };
 
 /// Columns of the file of answers.
@@ -53,7 +52,7 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     let now = jiff::Timestamp::now();
     let stamp = now.strftime("%Y%m%d-%H%M%S").to_string();
     let folder = Folder::make(request.folder.as_deref(), &stamp, &suite.name)?;
-    let suite_record = SuiteRecord { name: suite.name.clone(), sha256: sha256(text.as_bytes()) };
+    let suite_record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
     let created = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &created, suite_record);
     folder.write(&report)?;
@@ -114,19 +113,21 @@ fn fill(
     let runner = timings.time("guest runner", || guest::build(lab.project(), events))?;
     let cases = spec.as_ref().map(|spec| spec.cases.as_slice()).unwrap_or_default();
     let selection = Selection::of(suite, &runner.tests, cases, &request.tests)?;
-    let workload = match spec {
-        Some(spec) if selection.has_scenarios() => {
-            Some(timings.time("workload", || Workload::prepare(lab, spec, events))?)
-        }
+    let gathered = match spec {
+        Some(spec) if selection.has_scenarios() => Some(Gathered::of(lab, spec, events)?),
         _ => None,
     };
-    report.workload = workload.as_ref().map(Workload::record);
 
     let started = Instant::now();
     let base_source = lab.base(&request.base, &suite.fragments, events)?;
     // Before a build of minutes, not after it.
     base_source.accepts(patches)?;
     timings.note("source", started, None);
+    let workload = match gathered {
+        Some(gathered) => Some(timings.time("workload", || gathered.assemble(lab, events))?),
+        None => None,
+    };
+    report.workload = workload.as_ref().map(Workload::record);
     let started = Instant::now();
     let base =
         lab.build(&base_source, &[], "base kernel", events).context("failed to build the base kernel")?;
@@ -254,8 +255,4 @@ fn keep_patches(folder: &Folder, side: &str, series: &[PatchSeries]) -> Result<(
         folder.put(&format!("{side}-{:02}.patch", number + 1), &patch.text)?;
     }
     Ok(())
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

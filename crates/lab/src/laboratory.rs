@@ -68,8 +68,7 @@ impl Lab {
     }
 
     /// Where sources, kernels and the workload's parts are kept.
-    #[must_use]
-    pub fn cache(&self) -> &Cache {
+    pub(crate) fn cache(&self) -> &Cache {
         &self.cache
     }
 

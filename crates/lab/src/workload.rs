@@ -12,7 +12,7 @@ use mthp_record::{
     boot::BootRecord,
     workload::{Detection, Scenario},
 };
-use mthp_workload::{Disk, Picture, Spec, disk, fetch};
+use mthp_workload::{Disk, Parts, Picture, Spec, disk, fetch};
 
 use crate::{
     event::{Event, Events},
@@ -60,12 +60,6 @@ pub fn spec(project: &Project, suite: &Suite, own: Option<&Path>) -> Result<Opti
     }
 }
 
-/// The packages that [`fetch_parts`] would download.
-#[must_use]
-pub fn missing(lab: &Lab, spec: &Spec) -> Vec<String> {
-    fetch::missing(spec, lab.cache())
-}
-
 /// Downloads what is missing of a workload.
 ///
 /// # Errors
@@ -74,7 +68,7 @@ pub fn fetch_parts(lab: &Lab, spec: &Spec, events: &Events<'_>) -> Result<()> {
     parts(lab, spec, events).map(drop)
 }
 
-fn parts(lab: &Lab, spec: &Spec, events: &Events<'_>) -> Result<mthp_workload::Parts> {
+fn parts(lab: &Lab, spec: &Spec, events: &Events<'_>) -> Result<Parts> {
     let label = "workload";
     events(&Event::Began { label: label.to_owned(), what: "looking for its parts".to_owned() });
     let parts = fetch::fetch(spec, lab.cache(), &translate(label, events), lab.stop().builds());
@@ -84,14 +78,21 @@ fn parts(lab: &Lab, spec: &Spec, events: &Events<'_>) -> Result<mthp_workload::P
     parts
 }
 
-impl Workload {
-    /// Makes a workload ready; the network is not used.
+/// A workload of which all parts are there and what they should be; nothing is built yet.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    spec: Spec,
+    parts: Parts,
+    picture: Picture,
+}
+
+impl Gathered {
+    /// Gathers the parts; the network is not used.
     ///
     /// # Errors
-    /// When a part is missing (the error says how to get it) or not what it should be, or the program or the disk
-    /// cannot be built.
-    pub fn prepare(lab: &Lab, spec: Spec, events: &Events<'_>) -> Result<Self> {
-        let missing = missing(lab, &spec);
+    /// When a part is missing (the error says how to get it) or not what it should be.
+    pub fn of(lab: &Lab, spec: Spec, events: &Events<'_>) -> Result<Self> {
+        let missing = fetch::missing(&spec, lab.cache());
         if !missing.is_empty() {
             bail!(
                 "failed to find what the workload {} is made of: {}\n  fetch it with: --setup",
@@ -101,18 +102,29 @@ impl Workload {
         }
         let parts = parts(lab, &spec, events)?;
         let picture = Picture::read(&parts.image)?;
+        Ok(Self { spec, parts, picture })
+    }
+
+    /// Builds the program and the disk.
+    ///
+    /// # Errors
+    /// When they cannot be built.
+    pub fn assemble(self, lab: &Lab, events: &Events<'_>) -> Result<Workload> {
         let program = guest::build_inference(lab.project(), events)?;
         let label = "workload disk";
         events(&Event::Began { label: label.to_owned(), what: "building".to_owned() });
-        let disk = disk::build(&parts, &program, lab.cache(), &translate(label, events), lab.stop().builds());
+        let disk =
+            disk::build(&self.parts, &program, lab.cache(), &translate(label, events), lab.stop().builds());
         let what = match &disk {
             Ok(disk) => format!("{} files, {:.1} MB", disk.files.len(), megabytes(disk.bytes)),
             Err(_) => "failed".to_owned(),
         };
         events(&Event::Ended { label: label.to_owned(), what });
-        Ok(Self { spec, disk: disk?, picture })
+        Ok(Workload { spec: self.spec, disk: disk?, picture: self.picture })
     }
+}
 
+impl Workload {
     /// What the report says of it.
     #[must_use]
     pub fn record(&self) -> WorkloadRecord {

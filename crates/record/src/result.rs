@@ -51,6 +51,10 @@ pub enum Outcome {
     },
 }
 
+/// A check whose name begins so guards the test's numbers: where it fails, the test reports no metrics and no
+/// agreements, and any that it reports do not count. Where it fails on both sides nothing is said of the test.
+pub const GUARD: &str = "valid-";
+
 /// A contract that holds or does not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

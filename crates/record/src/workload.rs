@@ -20,6 +20,9 @@ pub const IMAGE: &str = "image";
 /// The inference runtime, below [`LIBRARIES`].
 pub const RUNTIME: &str = "libonnxruntime.so";
 
+/// The one execution provider that may execute nodes of a model.
+pub const PROVIDER: &str = "OpenVINOExecutionProvider";
+
 /// The `prctl` option that marks a phase: `prctl(MARK, phase, number)`. No kernel knows it, so unwatched it is an
 /// error without an effect ("MTHP" in ASCII).
 pub const MARK: i32 = 0x4d54_4850;

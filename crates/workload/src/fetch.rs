@@ -172,7 +172,7 @@ impl Fetcher<'_> {
                 fs::create_dir_all(partial).map_err(|error| writing(error, partial))?;
                 (self.download)(wheel, partial)?;
                 let found = files::sha256_file(&partial.join(wheel::FILE))?;
-                same(package, &found, sha256)
+                files::expect_sha256(package, &found, sha256)
             })?;
         Ok(made.path.join(wheel::FILE))
     }
@@ -182,7 +182,7 @@ impl Fetcher<'_> {
 fn own(path: &Path, sha256: Option<&str>) -> Result<Part> {
     let found = files::sha256_file(path)?;
     if let Some(wanted) = sha256 {
-        same(&path.display().to_string(), &found, wanted)?;
+        files::expect_sha256(&path.display().to_string(), &found, wanted)?;
     }
     Ok(Part { name: name_of(path), path: path.to_owned(), sha256: found })
 }
@@ -212,17 +212,7 @@ fn name_of(path: &Path) -> String {
 }
 
 fn check(what: &str, bytes: &[u8], wanted: Option<&str>) -> Result<()> {
-    wanted.map_or(Ok(()), |wanted| same(what, &files::sha256(bytes), wanted))
-}
-
-/// Is it the one that was asked for?
-fn same(what: &str, found: &str, wanted: &str) -> Result<()> {
-    if found == wanted {
-        return Ok(());
-    }
-    Err(bad_input(format!(
-        "failed to take {what}: its SHA-256 is not the one asked for\n  wanted {wanted}\n  found  {found}"
-    )))
+    wanted.map_or(Ok(()), |wanted| files::expect_sha256(what, &files::sha256(bytes), wanted))
 }
 
 #[cfg(test)]

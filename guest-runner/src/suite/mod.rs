@@ -5,7 +5,7 @@ mod files;
 mod fragmentation;
 mod hints;
 mod khugepaged;
-mod layout;
+pub mod layout;
 mod mixed;
 mod mthp;
 mod placement;

@@ -9,7 +9,7 @@ use seccompiler::{
 };
 
 /// The calls that change an address space.
-pub const CALLS: [i64; 5] =
+const CALLS: [i64; 5] =
     [libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_brk, libc::SYS_madvise];
 
 /// Builds the filter; done before the fork, since it allocates.

@@ -7,17 +7,20 @@ use mthp_detect::differences;
 use mthp_record::{
     message::Snapshot,
     result::{Polarity, Unit},
-    workload::{Answer, Detection, Phase, Scenario},
+    workload::{Answer, Detection, PROVIDER, Phase, Scenario},
 };
 
 use super::{
     census::{Census, Class, Stage},
     reading::Reading,
 };
-use crate::suite::Findings;
-
-/// The one provider that may execute nodes.
-const PROVIDER: &str = "OpenVINOExecutionProvider";
+use crate::{
+    proc,
+    suite::{
+        Findings,
+        layout::{count, kib},
+    },
+};
 
 /// The program's memory when it had just done something.
 #[derive(Clone, Debug)]
@@ -150,19 +153,18 @@ fn distinct(outputs: &[String]) -> usize {
 fn placement(findings: &mut Findings, measured: &Measured) -> Result<()> {
     let census = &measured.census;
     for class in Class::ALL {
-        let count = census.maps(Stage::Loading, class);
+        let made = census.maps(Stage::Loading, class);
         let word = class.word();
-        findings.metric(&format!("maps-{word}"), count.maps, Unit::Count, Polarity::Neutral);
-        findings.metric(&format!("maps-{word}-kib"), kib(count.bytes), Unit::Kib, Polarity::Neutral);
-        findings.metric(&format!("aligned-{word}"), count.aligned, Unit::Count, Polarity::Neutral);
+        findings.metric(&format!("maps-{word}"), made.maps, Unit::Count, Polarity::Neutral);
+        findings.metric(&format!("maps-{word}-kib"), kib(made.bytes), Unit::Kib, Polarity::Neutral);
+        findings.metric(&format!("aligned-{word}"), made.aligned, Unit::Count, Polarity::Neutral);
     }
     findings.metric("heap-kib", measured.loaded.heap_kib, Unit::Kib, Polarity::Neutral);
     for (name, calls) in [
         ("inference-maps", census.anonymous_maps(Stage::Inferring)),
         ("inference-unmaps", census.unmaps(Stage::Inferring)),
     ] {
-        let calls = i64::try_from(calls).unwrap_or(i64::MAX);
-        findings.metric(name, calls, Unit::Count, Polarity::Neutral);
+        findings.metric(name, count(calls), Unit::Count, Polarity::Neutral);
     }
     let grown = kib(census.inference_heap_growth());
     findings.metric("inference-heap-kib", grown, Unit::Kib, Polarity::Neutral);
@@ -233,9 +235,7 @@ fn counters(findings: &mut Findings, before: &Snapshot, after: &Snapshot) {
 /// A counter of /proc/vmstat in a snapshot; 0 where the kernel does not count it.
 pub fn vmstat(snapshot: &Snapshot, name: &str) -> i64 {
     let text = snapshot.0.get("/proc/vmstat").map_or("", String::as_str);
-    text.lines()
-        .find_map(|line| line.split_once(' ').filter(|(key, _)| *key == name)?.1.trim().parse().ok())
-        .unwrap_or(0)
+    proc::find(text, name).unwrap_or(0)
 }
 
 /// A counter of the sizes below the PMD's, summed; `None` where the kernel has no such sizes.
@@ -359,17 +359,13 @@ fn changed(before: &Snapshot, after: &Snapshot) -> String {
     text
 }
 
-/// Whole KiB of so many bytes.
-pub fn kib(bytes: usize) -> i64 {
-    whole(u64::try_from(bytes / 1024).unwrap_or(u64::MAX))
-}
-
 fn whole(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use mthp_record::result::GUARD;
     use mthp_record::workload::{Assigned, Decode, Expected, Order, Tensors, Thp};
 
     use super::*;
@@ -474,6 +470,12 @@ mod tests {
             assert_eq!(result.checks.iter().filter(|check| !check.passed).count(), 1, "{answer:?}");
             assert_eq!((result.metrics.len(), result.agreements.len()), (0, 0), "{answer:?}");
         }
+    }
+
+    #[test]
+    fn what_makes_a_run_valid_is_a_guard_to_the_host() {
+        let result = reported(&answer());
+        assert!(result.checks.iter().all(|check| check.name.starts_with(GUARD)), "{:?}", result.checks);
     }
 
     #[test]

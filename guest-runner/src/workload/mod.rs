@@ -28,9 +28,11 @@ use self::{
     huge::Pagemap,
     watch::{End, Program, Seen, watch},
 };
-use crate::{needs::Need, smaps, snapshot, suite::Findings};
-
-pub use setup::mount_disk;
+use crate::{
+    needs::Need,
+    smaps, snapshot,
+    suite::{Findings, layout::kib},
+};
 
 /// What every scenario needs of the guest.
 pub const NEEDS: &[Need] = &[Need::Thp, Need::MemoryMib(900), Need::FileSystem("squashfs"), Need::Seccomp];
@@ -187,7 +189,7 @@ impl Observer {
         let heap = vmas.iter().filter(|vma| vma.line.ends_with("[heap]"));
         Ok(Loaded {
             huge: self.huge(program)?,
-            heap_kib: findings::kib(self.census.heap_growth()),
+            heap_kib: kib(self.census.heap_growth()),
             heap_huge_kib: heap.map(|vma| vma.anon_huge_kib).sum(),
             maps: read("maps")?,
             rollup: read("smaps_rollup")?,

@@ -32,28 +32,30 @@ pub struct Reading {
 /// # Errors
 /// When a file cannot be read or lacks a line.
 pub fn take(program: Pid) -> Result<Reading> {
-    let path = |name: &str| format!("/proc/{program}/{name}");
     let read = |name: &str| {
-        let path = path(name);
+        let path = format!("/proc/{program}/{name}");
         fs::read_to_string(&path).with_context(|| format!("failed to read {path}"))
+    };
+    let (status, rollup) = (read("status")?, read("smaps_rollup")?);
+    let kib = |text: &str, name: &str| {
+        proc::find(text, name).with_context(|| format!("the program's memory has no {name}"))
     };
     let (minor_faults, major_faults) = faults(&read("stat")?).context("a process's stat has no faults")?;
     Ok(Reading {
         minor_faults,
         major_faults,
-        rss_peak_kib: proc::kib(&path("status"), "VmHWM:")?,
-        page_tables_kib: proc::kib(&path("status"), "VmPTE:")?,
-        anon_kib: proc::kib(&path("smaps_rollup"), "Anonymous:")?,
-        anon_huge_kib: proc::kib(&path("smaps_rollup"), "AnonHugePages:")?,
+        rss_peak_kib: kib(&status, "VmHWM:")?,
+        page_tables_kib: kib(&status, "VmPTE:")?,
+        anon_kib: kib(&rollup, "Anonymous:")?,
+        anon_huge_kib: kib(&rollup, "AnonHugePages:")?,
         space: space::of(&read("maps")?),
     })
 }
 
-/// The tenth and the twelfth field of a stat line; the second may hold anything but ends with the last bracket.
+/// The tenth and the twelfth field of a stat line.
 fn faults(stat: &str) -> Option<(i64, i64)> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace();
-    let minor = fields.nth(7)?.parse().ok()?;
+    let mut fields = proc::stat_fields(stat).skip(7);
+    let minor = fields.next()?.parse().ok()?;
     let major = fields.nth(1)?.parse().ok()?;
     Some((minor, major))
 }

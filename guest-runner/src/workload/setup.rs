@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use anyhow::{Context, Result};
-use mthp_record::workload::{LIBRARIES, ROOT, Scenario, Tensors};
+use mthp_record::workload::{LIBRARIES, PROGRAM, ROOT, Scenario, Tensors};
 use nix::{
     mount::{MsFlags, mount},
     sched::{CloneFlags, unshare},
@@ -18,11 +18,11 @@ const LOADER_FOLDER: &str = "/lib64";
 /// khugepaged's pause where it is awake: short, so that it acts within an inference.
 const AWAKE_MILLISECS: &str = "100";
 
-/// Mounts the workload's disk, once a boot.
-///
-/// # Errors
-/// When there is no disk or it is not what it should be.
-pub fn mount_disk() -> Result<()> {
+/// Mounts the workload's disk, unless an earlier scenario of the boot did.
+fn mount_disk() -> Result<()> {
+    if Path::new(ROOT).join(PROGRAM).exists() {
+        return Ok(());
+    }
     fs::create_dir_all(ROOT).with_context(|| format!("failed to create {ROOT}"))?;
     mount(Some(DISK), ROOT, Some("squashfs"), MsFlags::MS_RDONLY, None::<&str>)
         .with_context(|| format!("failed to mount {DISK} on {ROOT}"))?;
@@ -30,11 +30,13 @@ pub fn mount_disk() -> Result<()> {
         .with_context(|| format!("failed to make {LOADER_FOLDER}"))
 }
 
-/// Sets the guest up for a scenario. The runner restores the settings after the test; mounts end with this process.
+/// Sets the guest up for a scenario. The runner restores the settings after the test; the disk stays for the next
+/// one, a tmpfs ends with this process.
 ///
 /// # Errors
-/// When a setting cannot be written or the tmpfs not be mounted.
+/// When a setting cannot be written, or the disk or the tmpfs not be mounted.
 pub fn prepare(scenario: &Scenario) -> Result<()> {
+    mount_disk()?;
     thp::set("enabled", scenario.thp.word())?;
     // What a kernel as it comes does at a fault of an advised mapping, and at no other.
     thp::set("defrag", "madvise")?;

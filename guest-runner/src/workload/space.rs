@@ -1,6 +1,8 @@
 //! The mappings of a program and the holes between them. Pure.
 
-use crate::mem::PMD;
+use std::ops::Range;
+
+use crate::{mem::PMD, smaps};
 
 /// An address space in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub fn of(maps: &str) -> Space {
     let heap_at = maps.lines().position(|line| line.ends_with("[heap]"));
     let lines = maps.lines().enumerate();
     for (at, line) in lines {
-        let Some((start, end)) = range(line) else { continue };
+        let Some(Range { start, end }) = smaps::header(line) else { continue };
         // The vsyscall page lies in the kernel's half and belongs to every process.
         if line.ends_with("[vsyscall]") {
             continue;
@@ -48,11 +50,6 @@ pub fn of(maps: &str) -> Space {
 fn is_reserved(line: &str) -> bool {
     let mut fields = line.split_whitespace().skip(1);
     fields.next() == Some("---p") && fields.nth(2) == Some("0")
-}
-
-fn range(line: &str) -> Option<(usize, usize)> {
-    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
-    Some((usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use mthp_record::{
     boot::{BootRecord, Side},
-    result::{Check, Outcome, TestResult},
+    result::{Check, GUARD, Outcome, TestResult},
 };
 
 use super::types::{
@@ -45,9 +45,9 @@ impl<'a> Runs<'a> {
         self.boots.iter().flat_map(|boot| &boot.tests).filter(|test| test.name == name).collect()
     }
 
-    /// Those of them whose numbers count: all checks named [`super::GUARD`]… hold.
+    /// Those of them whose numbers count: all checks named [`GUARD`]… hold.
     pub(super) fn valid(&self, name: &str) -> Vec<&'a TestResult> {
-        let broken = |check: &Check| check.name.starts_with(super::GUARD) && !check.passed;
+        let broken = |check: &Check| check.name.starts_with(GUARD) && !check.passed;
         self.results(name).into_iter().filter(|result| !result.checks.iter().any(broken)).collect()
     }
 

@@ -28,10 +28,6 @@ pub const MIN_BOOTS_SAMPLED: usize = 8;
 /// The name of the made-up test that holds the kernel's own complaints (its taint flags).
 pub const KERNEL_TEST: &str = "kernel/complaints";
 
-/// A check whose name begins so guards the test's numbers: where it fails, the test reports no metrics and no
-/// agreements, and any that it reports do not count. Where it fails on both sides nothing is said of the test.
-pub const GUARD: &str = "valid-";
-
 /// Compares both sides' completed boots. `gates` are the suite's; `emulated` says that there was no KVM, so
 /// that times decide nothing.
 #[must_use]

@@ -1,7 +1,9 @@
 //! From what was found to what it means: the gates of sampled metrics, then each test's verdict.
 
+use mthp_record::result::GUARD;
+
 use super::{
-    GUARD, MIN_BOOTS_SAMPLED,
+    MIN_BOOTS_SAMPLED,
     types::{
         CheckChange, CheckComparison, Comparison, MetricChange, MetricComparison, Pair, SideOutcome,
         TestComparison, TestVerdict, Values,

@@ -33,6 +33,20 @@ fn a_workload_is_answered_and_its_emulated_time_marked() {
 }
 
 #[test]
+fn of_many_scenarios_the_first_are_answered_and_the_file_is_named() {
+    let scenarios: Vec<_> = (0..5)
+        .map(|at| mthp_record::result::TestResult { name: format!("w/{at}"), ..sample::scenario(&[]) })
+        .collect();
+    let report = sample::report(&sample::boots(2, &scenarios, &scenarios), &[]);
+    let text = render(&report, &Style { width: 100, color: false, report: "r".to_owned() });
+    let answered = |text: &str| text.matches("what the patch does to this workload").count();
+    assert_eq!(answered(&text), 3, "{text}");
+    assert!(text.contains("\n\nthe same of w/3, w/4: answers.txt in the report's folder\n"), "{text}");
+    let all = answers(&report, 100).unwrap();
+    assert!(all.starts_with("w/0: ") && answered(&all) == 5, "{all}");
+}
+
+#[test]
 fn emulated_time_alone_earns_no_place_in_the_table() {
     let slow = [("inference-p50-micros", 9_000_000), ("throughput", 100)];
     let text = shown(&sample::boots(2, &[sample::scenario(&[])], &[sample::scenario(&slow)]));

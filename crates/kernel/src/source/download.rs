@@ -38,13 +38,7 @@ pub(super) fn tarball(
 
 /// Is the file the one that was asked for?
 pub(super) fn check(file: &Path, what: &str, wanted: &str) -> Result<()> {
-    let found = files::sha256_file(file)?;
-    if found == wanted {
-        return Ok(());
-    }
-    Err(bad_input(format!(
-        "failed to take {what}: its SHA-256 is not the one asked for\n  wanted {wanted}\n  found  {found}"
-    )))
+    files::expect_sha256(what, &files::sha256_file(file)?, wanted)
 }
 
 /// Fetches one revision of a repository, without its history; `FETCH_HEAD` names it.

@@ -9,10 +9,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use mthp_kernel::{Interrupted, cache::writing, process};
+use mthp_kernel::{Interrupted, cache::writing, files, process};
 use zip::{ZipArchive, result::ZipError};
 
-use super::{name_of, same};
+use super::name_of;
 use crate::{bad_input, spec::Wheel};
 
 /// The wheel's name in its folder of the cache.
@@ -57,7 +57,7 @@ fn explained(error: anyhow::Error, wheel: &Wheel) -> anyhow::Error {
     let text = format!("{error:#}");
     let found = text.lines().find_map(|line| line.trim().strip_prefix("Got "));
     if text.contains("DO NOT MATCH THE HASHES")
-        && let Some(Err(other)) = found.map(|found| same(package, found.trim(), sha256))
+        && let Some(Err(other)) = found.map(|found| files::expect_sha256(package, found.trim(), sha256))
     {
         return other;
     }

@@ -7,7 +7,7 @@ use comfy_table::Table;
 use mthp_kernel::BuiltKernel;
 use mthp_lab::{
     Events, Lab,
-    workload::{self, Loaded, Workload},
+    workload::{self, Gathered, Loaded},
 };
 use mthp_record::{
     boot::{BootRecord, Side},
@@ -51,7 +51,7 @@ pub(super) fn measure(
 fn fastest(lab: &Lab, kernel: &BuiltKernel, events: &Events<'_>) -> Result<(u64, u64)> {
     let (suite, _) = lab.project().suite(SUITE)?;
     let spec = workload::spec(lab.project(), &suite, None)?.context("the suite has no workload")?;
-    let workload = Workload::prepare(lab, spec, events)?;
+    let workload = Gathered::of(lab, spec, events)?.assemble(lab, events)?;
     let case = workload.spec.cases.iter().find(|case| case.scenario.name == TESTS[0]);
     let scenario = &case.with_context(|| format!("the workload has no scenario {}", TESTS[0]))?.scenario;
     let mut scenarios = Vec::new();
