@@ -28,9 +28,10 @@ pub fn as_init() -> ExitCode {
     init::end_machine()
 }
 
-/// Names every test on standard output, a line each; for the host, which runs the same binary.
+/// Names every test on standard output, a line each: its name, a tab, its contract. For the host, which runs the
+/// same binary.
 pub fn list() -> ExitCode {
-    let names: String = suite::all().map(|test| format!("{}\n", test.name)).collect();
+    let names: String = suite::all().map(|test| format!("{}\t{}\n", test.name, test.contract)).collect();
     match io::stdout().write_all(names.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,

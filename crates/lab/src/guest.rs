@@ -22,6 +22,8 @@ pub struct Runner {
     pub program: Vec<u8>,
     /// The names of its tests, in the order in which they run.
     pub tests: Vec<String>,
+    /// Which promise each of them checks, in the same order.
+    pub contracts: Vec<String>,
 }
 
 /// The guest runner, built from the checkout (cargo finds quickly that nothing changed).
@@ -42,7 +44,8 @@ pub fn build(project: &Project, events: &Events<'_>) -> Result<Runner> {
 
 fn compile(project: &Project) -> Result<Runner> {
     let program = cargo_build(project, "guest-runner", Linkage::Static)?;
-    Ok(Runner { tests: list(&program)?, program: read(&program)? })
+    let (tests, contracts) = list(&program)?;
+    Ok(Runner { tests, contracts, program: read(&program)? })
 }
 
 /// The workload's program, built from the checkout: linked as users link theirs, so that the C library's allocator
@@ -103,14 +106,20 @@ fn cargo_build(project: &Project, package: &str, linkage: Linkage) -> Result<Pat
 }
 
 /// Asks the runner, which is a program of the host's kind too.
-fn list(program: &Path) -> Result<Vec<String>> {
+fn list(program: &Path) -> Result<(Vec<String>, Vec<String>)> {
     let mut command = Command::new(program);
     command.arg("--list");
     let output = command.output().with_context(|| format!("failed to run {command:?}"))?;
     if !output.status.success() {
         bail!("failed to list the guest's tests: {command:?} ended with {}", output.status);
     }
-    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| match line.split_once('\t') {
+            Some((name, contract)) => Ok((name.to_owned(), contract.to_owned())),
+            None => bail!("failed to list the guest's tests: {line:?} tells no contract"),
+        })
+        .collect()
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -47,11 +47,22 @@ impl Project {
         KernelManifest::load(&path)
     }
 
-    /// A suite of `configs/suites/`, by name, with its file's text.
+    /// A suite of `configs/suites/`, by name, with the gates of the suites that it names, and the texts of all these
+    /// files.
     ///
     /// # Errors
     /// When there is none of that name (the error lists those there are) or its file is malformed.
     pub fn suite(&self, name: &str) -> Result<(Suite, String)> {
+        let (mut suite, mut text) = self.suite_file(name)?;
+        for other in suite.gates_of.clone() {
+            let (other, more) = self.suite_file(&other).with_context(|| format!("gates_of of {name}"))?;
+            suite.gates.extend(other.gates);
+            text.push_str(&more);
+        }
+        Ok((suite, text))
+    }
+
+    fn suite_file(&self, name: &str) -> Result<(Suite, String)> {
         let path = self.named("configs/suites", name, "suite")?;
         let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
         let suite = Suite::parse(&text)

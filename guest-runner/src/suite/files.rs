@@ -20,6 +20,7 @@ use crate::{
 /// The one case.
 pub const TESTS: &[Test] = &[Test {
     name: "file/overlayfs",
+    contract: "34d7cf637c43: file maps are not aligned for a file system without get_unmapped_area",
     needs: &[Need::Thp, Need::FileSystem("overlay"), Need::FileSystem("tmpfs")],
     randomised: false,
     run: overlay,

@@ -19,6 +19,7 @@ use crate::{
 /// The one case.
 pub const TESTS: &[Test] = &[Test {
     name: "fragmentation/shards",
+    contract: "transhuge.rst: a fault that cannot allocate a huge page falls back to small pages",
     needs: &[Need::Thp, Need::MemoryMib(768), Need::HugetlbPool],
     randomised: false,
     run: shards,

@@ -13,15 +13,17 @@ use crate::{
 
 /// Hints, `MAP_FIXED`, `MAP_STACK`.
 pub const TESTS: &[Test] = &[
-    test("hint/4MiB", |f| hint(f, 4 * MIB)),
-    test("hint/3MiB", |f| hint(f, 3 * MIB)),
-    test("hint/2MiB", |f| hint(f, 2 * MIB)),
-    test("fixed/map-fixed", fixed),
-    test("stack/map-stack", stack),
+    test("hint/4MiB", HINT, |f| hint(f, 4 * MIB)),
+    test("hint/3MiB", HINT, |f| hint(f, 3 * MIB)),
+    test("hint/2MiB", HINT, |f| hint(f, 2 * MIB)),
+    test("fixed/map-fixed", "mmap(2): MAP_FIXED places the mapping at exactly that address", fixed),
+    test("stack/map-stack", "c4608d1bf7c6: a MAP_STACK area never gets huge pages", stack),
 ];
 
-const fn test(name: &'static str, run: fn(&mut Findings) -> Result<()>) -> Test {
-    Test { name, needs: &[Need::Thp], randomised: false, run }
+const HINT: &str = "mmap(2): the kernel takes addr as a hint about where to place the mapping";
+
+const fn test(name: &'static str, contract: &'static str, run: fn(&mut Findings) -> Result<()>) -> Test {
+    Test { name, contract, needs: &[Need::Thp], randomised: false, run }
 }
 
 /// A hint at a hole that has room for the map and no more: there the padding for an aligned place does not fit.

@@ -17,6 +17,7 @@ use crate::{
 /// The one case.
 pub const TESTS: &[Test] = &[Test {
     name: "khugepaged/4632KiB",
+    contract: "transhuge.rst: khugepaged collapses sequences of basic pages into PMD-sized huge pages",
     needs: &[Need::Thp, Need::MemoryMib(768)],
     randomised: false,
     run: collapse,

@@ -11,8 +11,13 @@ use crate::{
 };
 
 /// The one case: 2 MiB, 3 MiB, and again, six maps.
-pub const TESTS: &[Test] =
-    &[Test { name: "mixed/2MiB-3MiB", needs: &[Need::Thp], randomised: false, run: alternating }];
+pub const TESTS: &[Test] = &[Test {
+    name: "mixed/2MiB-3MiB",
+    contract: "d4148aeab412: aligning maps of whole huge pages does not keep others from their neighbours",
+    needs: &[Need::Thp],
+    randomised: false,
+    run: alternating,
+}];
 
 fn alternating(findings: &mut Findings) -> Result<()> {
     let layout = isolated(|| {

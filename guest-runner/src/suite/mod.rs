@@ -25,6 +25,8 @@ const MAX_EVIDENCE: usize = 32 << 10;
 pub struct Test {
     /// `group/case`.
     pub name: &'static str,
+    /// Which promise it checks, and where that is written: a manual page, a kernel document, a commit's log. One line.
+    pub contract: &'static str,
     /// What the guest must have.
     pub needs: &'static [Need],
     /// Run with randomised addresses, whatever the job says.
@@ -126,6 +128,15 @@ mod tests {
         let names: BTreeSet<_> = all().map(|test| test.name).collect();
         assert_eq!(names.len(), all().count());
         assert!(names.iter().all(|name| name.split('/').count() == 2), "{names:?}");
+    }
+
+    #[test]
+    fn every_test_says_in_one_line_which_promise_it_checks() {
+        for test in all() {
+            let contract = test.contract;
+            assert!(contract.contains(": ") && contract.len() <= 120, "{}: {contract:?}", test.name);
+            assert!(!contract.contains(['\n', '\t']), "{}: {contract:?}", test.name);
+        }
     }
 
     #[test]

@@ -27,11 +27,12 @@ pub const TESTS: &[Test] = &[
     test("mthp/1024kB", &[Need::Thp, Need::MthpKib(1024)], |f| alone(f, 1024)),
 ];
 
+const CONTRACT: &str = "transhuge.rst: a fault takes the largest enabled size that fits into the area";
 const COUNT: usize = 16;
 const LEN: usize = 4632 * KIB;
 
 const fn test(name: &'static str, needs: &'static [Need], run: fn(&mut Findings) -> Result<()>) -> Test {
-    Test { name, needs, randomised: false, run }
+    Test { name, contract: CONTRACT, needs, randomised: false, run }
 }
 
 fn alone(findings: &mut Findings, size_kib: u64) -> Result<()> {

@@ -15,6 +15,8 @@ use crate::{
     proc,
 };
 
+const CONTRACT: &str =
+    "d4148aeab412: only anonymous maps of whole huge pages are aligned; others touch and merge";
 const NEEDS: &[Need] = &[Need::Thp, Need::MemoryMib(768)];
 
 /// The sizes of the table in METHOD.md.
@@ -33,7 +35,7 @@ pub const TESTS: &[Test] = &[
 ];
 
 const fn test(name: &'static str, run: fn(&mut Findings) -> Result<()>) -> Test {
-    Test { name, needs: NEEDS, randomised: false, run }
+    Test { name, contract: CONTRACT, needs: NEEDS, randomised: false, run }
 }
 
 /// When the maps are written to.

@@ -27,8 +27,10 @@ pub const TESTS: &[Test] = &[
     test("tmpfs/advise", |f| tmpfs(f, "advise")),
 ];
 
+const CONTRACT: &str = "tmpfs(5): only a mount whose huge= allows huge pages gets its maps aligned for them";
+
 const fn test(name: &'static str, run: fn(&mut Findings) -> Result<()>) -> Test {
-    Test { name, needs: &[Need::Thp, Need::FileSystem("tmpfs")], randomised: false, run }
+    Test { name, contract: CONTRACT, needs: &[Need::Thp, Need::FileSystem("tmpfs")], randomised: false, run }
 }
 
 /// Where shared memory is not huge, nothing is aligned.
