@@ -23,12 +23,14 @@ pub struct Cli {
 pub enum Command {
     /// Builds the kernel without and with a patch, boots both, runs a suite, and says what changed
     TestKernel(Box<TestKernel>),
+    /// Tries the suite on every known bug and on harmless patches: does it see the ones and leave the others alone?
+    Backtest(Box<Backtest>),
     /// Format, lints with warnings denied, all tests, and the demonstration
     Ci(Ci),
     /// Measures what the suite itself costs, as ratios
     Bench(Bench),
-    /// Prints the JSON schema of report.json
-    Schema,
+    /// Prints the JSON schema of report.json, or of another file that a command writes
+    Schema(Schema),
 }
 
 #[derive(Debug, Args)]
@@ -76,6 +78,51 @@ pub struct TestKernel {
     pub expect: Option<Expectation>,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Exit codes: 0 every bug was caught by the checks that name it and there was no false alarm; 1 not so; 2 a name that is
+/// not known or a malformed entry; 69 the machinery failed, or something could not be tried.
+#[derive(Debug, Args)]
+pub struct Backtest {
+    /// Only these bugs (kernels/corpus/) and harmless patches (kernels/patches/harmless/): a name, or a prefix that ends
+    /// in * [default: all, and the kernel against itself]
+    #[arg(value_name = "PATTERN")]
+    pub only: Vec<String>,
+    /// Runs of each bug and each harmless patch
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
+    /// Runs of the kernel against itself
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub itself: u32,
+    /// Write the matrix to kernels/corpus/MATRIX.md, which README shows; needs the whole corpus
+    #[arg(long, conflicts_with = "only")]
+    pub record: bool,
+    /// The accelerator; auto takes KVM where a trial boot proves that it works
+    #[arg(long, value_name = "auto|kvm|tcg", default_value = "auto")]
+    pub accel: AccelChoice,
+    /// What the terminal shows; backtest.json and matrix.md are written in any case
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// The report's folder [default: report/DATE-backtest]
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Of which file
+    #[arg(value_enum, default_value_t = SchemaOf::Report)]
+    pub of: SchemaOf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// report.json of test-kernel
+    Report,
+    /// backtest.json of backtest
+    Backtest,
 }
 
 #[derive(Debug, Args)]

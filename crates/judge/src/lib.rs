@@ -22,6 +22,7 @@
 pub mod answers;
 pub mod compare;
 pub mod exit;
+pub mod file;
 pub mod markdown;
 pub mod report;
 #[cfg(test)]
@@ -29,5 +30,5 @@ mod sample;
 pub mod stats;
 pub mod suite;
 pub mod terminal;
-mod text;
+pub mod text;
 pub mod verdict;

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use crate::file::{self, FileError};
+
 /// The fewest boots a side from which "the same in every boot" means anything.
 pub const MIN_BOOTS: u32 = 2;
 /// The most boots a side; the exact test of sampled metrics is computed up to here.
@@ -91,26 +93,6 @@ pub enum Direction {
     Higher,
 }
 
-/// Why a suite's text is not a suite.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SuiteError {
-    /// The line, from 1, where the parser could tell.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl std::fmt::Display for SuiteError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
-}
-
-impl std::error::Error for SuiteError {}
-
 const fn one() -> u32 {
     1
 }
@@ -157,14 +139,9 @@ impl Suite {
     /// # Errors
     /// When the text is not TOML, has a field too many or too few, or declares something that cannot be
     /// meant (one boot a side, a gate without a floor or a reason). The error names the line.
-    pub fn parse(text: &str) -> Result<Self, SuiteError> {
-        let raw: Raw = toml::from_str(text).map_err(|error| SuiteError {
-            line: error.span().map(|span| line_of(text, &span)),
-            message: error.message().to_owned(),
-        })?;
-        let fault = |span: Range<usize>, message: String| {
-            Err(SuiteError { line: Some(line_of(text, &span)), message })
-        };
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let raw: Raw = file::parse(text)?;
+        let fault = |span: Range<usize>, message: String| Err(FileError::at(text, &span, message));
 
         if raw.name.get_ref().trim().is_empty() {
             return fault(raw.name.span(), "the suite has no name".to_owned());
@@ -218,10 +195,6 @@ impl Suite {
     pub fn selects(&self, test: &str) -> bool {
         self.tests.iter().any(|pattern| selects(pattern, test))
     }
-}
-
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn pattern_problem(pattern: &str) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Words that several parts use, and the last line of defence against what a guest might say.
+//! Words that all texts for people use, and the last line of defence against what a guest might say.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,8 @@ use crate::{
 const MAX_SHOWN: usize = 240;
 
 /// One line of harmless characters, of a length that fits a report.
-pub(crate) fn clean(text: &str) -> String {
+#[must_use]
+pub fn clean(text: &str) -> String {
     let mut shown: String = harmless(text).chars().take(MAX_SHOWN).collect();
     if text.chars().nth(MAX_SHOWN).is_some() {
         shown.push('…');
@@ -26,7 +27,8 @@ pub(crate) fn clean(text: &str) -> String {
 
 /// One line of harmless characters: no control characters (escape sequences, newlines) and none that turn
 /// the direction of text around.
-pub(crate) fn harmless(text: &str) -> String {
+#[must_use]
+pub fn harmless(text: &str) -> String {
     let harmless = |c: char| {
         let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if c == '\n' || c == '\t' {
@@ -41,12 +43,14 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 /// `1 test`, `2 tests`.
-pub(crate) fn count(n: usize, noun: &str) -> String {
+#[must_use]
+pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 /// The first names, and how many more there are.
-pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) -> String {
+#[must_use]
+pub fn list<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) -> String {
     let names: Vec<_> = names.into_iter().map(clean).collect();
     let mut list = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > most {
@@ -56,7 +60,8 @@ pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) ->
 }
 
 /// How a boot failed, in a line.
-pub(crate) fn boot_failure(boot: &BootRecord) -> String {
+#[must_use]
+pub fn boot_failure(boot: &BootRecord) -> String {
     let how = match &boot.outcome {
         BootOutcome::Completed => "completed".to_owned(),
         BootOutcome::NotFinished => "was never finished".to_owned(),
@@ -133,7 +138,8 @@ pub(crate) fn tally(comparison: &Comparison) -> String {
 
 /// The text in lines of at most `width` columns where its words allow, all but the first indented. Runs of
 /// spaces stay as they are.
-pub(crate) fn wrap(text: &str, width: u16, indent: usize) -> String {
+#[must_use]
+pub fn wrap(text: &str, width: u16, indent: usize) -> String {
     let width = usize::from(width);
     let body = text.trim_start_matches(' ');
     let mut lines = Vec::new();

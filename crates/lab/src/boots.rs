@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
@@ -32,10 +32,12 @@ use crate::{
 /// What is the same for all boots of an experiment.
 #[derive(Clone, Debug)]
 pub struct Setting {
+    /// Whose boots these are, where several kernels are booted in one run; else empty.
+    pub subject: String,
     /// The QEMU that boots.
     pub qemu: Qemu,
     /// The guest runner's bytes.
-    pub runner: Vec<u8>,
+    pub runner: Arc<[u8]>,
     /// Memory, CPUs, deadlines.
     pub suite: Suite,
     /// Which tests of the runner: patterns.
@@ -122,7 +124,8 @@ impl Setting {
             nonce,
             extra_cmdline: String::new(),
         };
-        let label = format!("boot {side}/{index}");
+        let subject = if self.subject.is_empty() { String::new() } else { format!("{} ", self.subject) };
+        let label = format!("boot {subject}{side}/{index}");
         events(&Event::Began { label: label.clone(), what: "booting".to_owned() });
         let record = boot(&self.qemu, &plan, stop.boots(), &|event| {
             if let Some(what) = step(&event) {
@@ -146,34 +149,67 @@ impl Setting {
         stop: &Stop,
         events: &Events<'_>,
     ) -> Result<Vec<BootRecord>> {
-        let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let workers = schedule::side_by_side(cores, available_mib(), u64::from(self.suite.guest.memory_mib));
-        let plan = schedule::interleaved(boots);
-        let queue = Mutex::new(plan.iter().copied().enumerate());
-        let done: Mutex<Vec<(usize, Result<BootRecord>)>> = Mutex::default();
-        thread::scope(|scope| {
-            for _ in 0..workers.min(plan.len()) {
-                scope.spawn(|| {
-                    loop {
-                        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                        let Some((place, (side, index))) = next else { return };
-                        if stop.is_stopped() {
-                            return;
-                        }
-                        let vmlinux = match side {
-                            Side::Base => base,
-                            Side::Patched => patched,
-                        };
-                        let record = self.boot(vmlinux, side, index, stop, events);
-                        done.lock().unwrap_or_else(PoisonError::into_inner).push((place, record));
-                    }
-                });
-            }
-        });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|(place, _)| *place);
-        done.into_iter().map(|(_, record)| record).collect()
+        let plan: Vec<Boot<'_>> = schedule::interleaved(boots)
+            .into_iter()
+            .map(|(side, index)| {
+                let vmlinux = match side {
+                    Side::Base => base,
+                    Side::Patched => patched,
+                };
+                Boot { setting: self, vmlinux, side, index }
+            })
+            .collect();
+        boot_all(&plan, stop, events)
     }
+}
+
+/// One boot of many.
+#[derive(Clone, Copy, Debug)]
+pub struct Boot<'a> {
+    /// Its guest, and the folder of its console.
+    pub setting: &'a Setting,
+    /// The kernel.
+    pub vmlinux: &'a Path,
+    /// Which side the record is of.
+    pub side: Side,
+    /// Its number within the side.
+    pub index: u32,
+}
+
+/// How many guests of that much memory the host runs side by side.
+#[must_use]
+pub fn workers(guest_mib: u32) -> usize {
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    schedule::side_by_side(cores, available_mib(), u64::from(guest_mib))
+}
+
+/// Boots all of them in their order, side by side as the host allows for the largest. The records come back in the
+/// same order; when the run is stopped, only those of the boots that began.
+///
+/// # Errors
+/// When a boot could not be started; the others are waited for.
+pub fn boot_all(plan: &[Boot<'_>], stop: &Stop, events: &Events<'_>) -> Result<Vec<BootRecord>> {
+    let largest = plan.iter().map(|boot| boot.setting.suite.guest.memory_mib).max().unwrap_or(1);
+    let queue = Mutex::new(plan.iter().enumerate());
+    let done: Mutex<Vec<(usize, Result<BootRecord>)>> = Mutex::default();
+    thread::scope(|scope| {
+        for _ in 0..workers(largest).min(plan.len()) {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some((place, boot)) = next else { return };
+                    if stop.is_stopped() {
+                        return;
+                    }
+                    let record = boot.setting.boot(boot.vmlinux, boot.side, boot.index, stop, events);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((place, record));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, record)| record).collect()
 }
 
 /// Chooses the accelerator by a trial boot of `vmlinux` that runs no test.

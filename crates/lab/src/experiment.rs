@@ -5,9 +5,7 @@ use std::{path::Path, time::Instant};
 use anyhow::{Context, Result, bail};
 use mthp_judge::{
     compare::compare,
-    report::{
-        AcceleratorRecord, KernelRecord, PatchRecord, QemuRecord, Report, SourceRecord, SuiteRecord, Unjudged,
-    },
+    report::{AcceleratorRecord, KernelRecord, Report, SuiteRecord, Unjudged},
     suite::Suite,
     terminal,
 };
@@ -18,7 +16,7 @@ use crate::{
     boots::accelerator,
     event::Events,
     folder::Folder,
-    guest, host,
+    guest, host, kernels,
     laboratory::Lab,
     request::{BaseKernel, Request},
     selection::Selection,
@@ -67,7 +65,7 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     Ok(Finished { report, folder })
 }
 
-fn unjudged(lab: &Lab, error: &anyhow::Error) -> Unjudged {
+pub(crate) fn unjudged(lab: &Lab, error: &anyhow::Error) -> Unjudged {
     if lab.stop().is_stopped() {
         Unjudged::Interrupted
     } else if error.chain().any(is_bad_input) {
@@ -104,10 +102,7 @@ fn fill(
 ) -> Result<()> {
     let mut timings = Timings::default();
     report.host = Some(host::record());
-    report.qemu = Some(QemuRecord {
-        version: lab.qemu().version.clone(),
-        binary: lab.qemu().binary.display().to_string(),
-    });
+    report.qemu = Some(host::qemu(lab.qemu()));
 
     let spec = workload::spec(lab.project(), suite, request.workload.as_deref())?;
     let runner = timings.time("guest runner", || guest::build(lab.project(), events))?;
@@ -220,34 +215,7 @@ fn keep_kernel(folder: &Folder, side: &str, label: &str, kernel: &BuiltKernel) -
     folder.keep(&kernel.config, &config)?;
     let build_log = format!("build-{side}.log");
     folder.keep(&kernel.log, &build_log)?;
-    let identity = &kernel.identity;
-    let kind = serde_json::to_value(identity.source.kind)?;
-    Ok(KernelRecord {
-        label: label.to_owned(),
-        key: identity.key.clone(),
-        source: SourceRecord {
-            kind: kind.as_str().unwrap_or_default().to_owned(),
-            what: identity.source.what.clone(),
-            version: identity.source.version.clone(),
-            package_version: identity.source.package_version.clone(),
-            hash: identity.source.hash.clone(),
-        },
-        patches: identity
-            .patches
-            .iter()
-            .map(|patch| PatchRecord {
-                name: patch.name.clone(),
-                subject: Some(patch.subject.clone()).filter(|subject| !subject.is_empty()),
-                sha256: patch.sha256.clone(),
-                reverted: patch.reverted,
-            })
-            .collect(),
-        config_sha256: identity.config_sha256.clone(),
-        compiler: identity.compiler.clone(),
-        vmlinux_sha256: identity.vmlinux_sha256.clone(),
-        build_log: Some(build_log),
-        config: Some(config),
-    })
+    Ok(KernelRecord { build_log: Some(build_log), config: Some(config), ..kernels::record(label, kernel)? })
 }
 
 fn keep_patches(folder: &Folder, side: &str, series: &[PatchSeries]) -> Result<()> {

@@ -9,9 +9,14 @@ use std::{
 use anyhow::{Context, Result};
 use mthp_judge::report::Report;
 use mthp_kernel::BadInput;
+use serde::Serialize;
 
-/// The name of the report in its folder.
+/// The name of an experiment's report in its folder.
 pub const REPORT: &str = "report.json";
+/// The name of a backtest's.
+pub const BACKTEST: &str = "backtest.json";
+/// The name of what was found of claims.
+pub const LEDGER: &str = "ledger.json";
 
 /// A folder that holds one run.
 #[derive(Clone, Debug)]
@@ -22,11 +27,11 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be made, or the named one holds something that is no earlier report.
-    pub fn make(named: Option<&Path>, stamp: &str, suite: &str) -> Result<Self> {
+    pub fn make(named: Option<&Path>, stamp: &str, what: &str) -> Result<Self> {
         let path = match named {
             Some(path) => {
-                let foreign =
-                    path.is_dir() && !path.join(REPORT).exists() && fs::read_dir(path)?.next().is_some();
+                let earlier = [REPORT, BACKTEST, LEDGER].iter().any(|name| path.join(name).exists());
+                let foreign = path.is_dir() && !earlier && fs::read_dir(path)?.next().is_some();
                 if path.is_file() || foreign {
                     return Err(BadInput(format!(
                         "failed to use {} for the report: it exists and holds something else; name a new or empty folder",
@@ -36,7 +41,7 @@ impl Folder {
                 }
                 path.to_owned()
             }
-            None => unused(&Path::new("report").join(format!("{stamp}-{suite}"))),
+            None => unused(&Path::new("report").join(format!("{stamp}-{what}"))),
         };
         fs::create_dir_all(&path).with_context(|| format!("failed to make {}", path.display()))?;
         let path = path.canonicalize().with_context(|| format!("failed to find {}", path.display()))?;
@@ -60,7 +65,15 @@ impl Folder {
     /// # Errors
     /// When the disk does not take it; the last report stays.
     pub fn write(&self, report: &Report) -> Result<()> {
-        let place = self.report();
+        self.write_as(REPORT, report)
+    }
+
+    /// Writes a report of any kind whole or not at all.
+    ///
+    /// # Errors
+    /// When the disk does not take it; the last report stays.
+    pub fn write_as(&self, name: &str, report: &impl Serialize) -> Result<()> {
+        let place = self.0.join(name);
         let text = serde_json::to_vec_pretty(report).context("failed to write the report as JSON")?;
         let mut file = tempfile::NamedTempFile::new_in(&self.0)
             .with_context(|| format!("failed to make a file in {}", self.0.display()))?;
@@ -69,6 +82,16 @@ impl Folder {
             .with_context(|| format!("failed to write {}", place.display()))?;
         file.persist(&place).with_context(|| format!("failed to write {}", place.display()))?;
         Ok(())
+    }
+
+    /// A folder in it, made.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn inner(&self, name: &str) -> Result<PathBuf> {
+        let path = self.0.join(name);
+        fs::create_dir_all(&path).with_context(|| format!("failed to make {}", path.display()))?;
+        Ok(path)
     }
 
     /// Copies a file into the folder under a name.

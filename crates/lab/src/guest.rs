@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, bail};
@@ -19,7 +20,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 #[derive(Clone, Debug)]
 pub struct Runner {
     /// Its bytes: PID 1 of the guest.
-    pub program: Vec<u8>,
+    pub program: Arc<[u8]>,
     /// The names of its tests, in the order in which they run.
     pub tests: Vec<String>,
     /// Which promise each of them checks, in the same order.
@@ -45,7 +46,7 @@ pub fn build(project: &Project, events: &Events<'_>) -> Result<Runner> {
 fn compile(project: &Project) -> Result<Runner> {
     let program = cargo_build(project, "guest-runner", Linkage::Static)?;
     let (tests, contracts) = list(&program)?;
-    Ok(Runner { tests, contracts, program: read(&program)? })
+    Ok(Runner { tests, contracts, program: read(&program)?.into() })
 }
 
 /// The workload's program, built from the checkout: linked as users link theirs, so that the C library's allocator

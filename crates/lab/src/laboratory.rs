@@ -1,6 +1,6 @@
 //! What every experiment needs: the checkout, the cache, QEMU, and the wish to stop.
 
-use std::{path::Path, time::Instant};
+use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::Result;
 use mthp_judge::suite::Suite;
@@ -94,10 +94,11 @@ impl Lab {
         &self,
         suite: Suite,
         tests: Vec<String>,
-        runner: Vec<u8>,
+        runner: Arc<[u8]>,
         folder: &Path,
     ) -> Setting {
         Setting {
+            subject: String::new(),
             qemu: self.qemu.clone(),
             runner,
             suite,

@@ -1,14 +1,16 @@
 //! The experiment: which two kernels, which boots, in which order, into which folder.
 //!
-//! [`Lab`] holds what every experiment needs (the checkout, the cache, QEMU); [`experiment::run`] goes from a
+//! [`backtest::run`] does that for the whole corpus of known bugs. [`Lab`] holds what every experiment needs (the checkout, the cache, QEMU); [`experiment::run`] goes from a
 //! [`Request`] to a report. Nothing here prints; progress comes as [`Event`]s.
 
+pub mod backtest;
 mod boots;
 mod event;
 pub mod experiment;
 mod folder;
 mod guest;
 mod host;
+mod kernels;
 mod laboratory;
 mod project;
 mod request;

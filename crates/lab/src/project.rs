@@ -6,8 +6,9 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use mthp_judge::suite::Suite;
+use mthp_judge::{file::FileError, suite::Suite};
 use mthp_kernel::{BadInput, manifest::KernelManifest};
+use mthp_ledger::corpus::entry::Entry;
 
 /// The checkout.
 #[derive(Clone, Debug)]
@@ -38,6 +39,35 @@ impl Project {
         self.root.join("kernels/patches").join(name)
     }
 
+    /// Every known bug of `kernels/corpus/`, in the order of their names, with the path of its patch made whole.
+    ///
+    /// # Errors
+    /// When a file is malformed (the error names its line).
+    pub fn corpus(&self) -> Result<Vec<Entry>> {
+        self.each("kernels/corpus", "toml", |path, name| {
+            let text =
+                fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+            let mut entry =
+                Entry::parse(name, &text).map_err(|error| malformed("corpus entry", path, &error))?;
+            entry.patch = path.with_file_name("").join(&entry.patch);
+            Ok(entry)
+        })
+    }
+
+    /// The patches of `kernels/patches/harmless/`, in the order of their names.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn harmless(&self) -> Result<Vec<(String, PathBuf)>> {
+        self.each("kernels/patches/harmless", "patch", |path, name| Ok((name.to_owned(), path.to_owned())))
+    }
+
+    /// The page of the last recorded backtest.
+    #[must_use]
+    pub fn matrix(&self) -> PathBuf {
+        self.root.join("kernels/corpus/MATRIX.md")
+    }
+
     /// A kernel of `kernels/`, by name.
     ///
     /// # Errors
@@ -65,8 +95,7 @@ impl Project {
     fn suite_file(&self, name: &str) -> Result<(Suite, String)> {
         let path = self.named("configs/suites", name, "suite")?;
         let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
-        let suite = Suite::parse(&text)
-            .map_err(|error| BadInput(format!("failed to read the suite {}: {error}", path.display())))?;
+        let suite = Suite::parse(&text).map_err(|error| malformed("suite", &path, &error))?;
         Ok((suite, text))
     }
 
@@ -82,6 +111,29 @@ impl Project {
     #[must_use]
     pub fn fragments(&self, names: &[String]) -> Vec<PathBuf> {
         names.iter().map(|name| self.root.join("configs/kconfig").join(format!("{name}.config"))).collect()
+    }
+
+    /// What `read` makes of each file of `folder` with that extension, in the order of their names; it gets the path
+    /// and the name without the extension.
+    fn each<T>(
+        &self,
+        folder: &str,
+        extension: &str,
+        mut read: impl FnMut(&Path, &str) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let folder = self.root.join(folder);
+        let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
+            .with_context(|| format!("failed to list {}", folder.display()))?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|its| its == extension))
+            .collect();
+        paths.sort();
+        let mut all = Vec::new();
+        for path in paths {
+            let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+            all.push(read(&path, name)?);
+        }
+        Ok(all)
     }
 
     fn named(&self, folder: &str, name: &str, what: &str) -> Result<PathBuf> {
@@ -102,4 +154,8 @@ impl Project {
         }
         Ok(folder.join(format!("{name}.toml")))
     }
+}
+
+fn malformed(what: &str, path: &Path, error: &FileError) -> BadInput {
+    BadInput(format!("failed to read the {what} {}: {error}", path.display()))
 }

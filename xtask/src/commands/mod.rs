@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod backtest;
 mod bench;
 mod ci;
 mod schema;
@@ -19,9 +20,10 @@ use crate::cli::{Cli, Command, Common};
 pub fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::TestKernel(options) => test_kernel::run(&options),
+        Command::Backtest(options) => backtest::run(&options),
         Command::Ci(options) => ci::run(&options),
         Command::Bench(options) => bench::run(&options),
-        Command::Schema => schema::run(),
+        Command::Schema(options) => schema::run(&options),
     }
 }
 

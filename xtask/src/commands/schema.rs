@@ -1,16 +1,25 @@
-//! `cargo xtask schema`: what report.json looks like, for programs that read it.
+//! `cargo xtask schema`: what the files look like that commands write, for programs that read them.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
+use mthp_judge::report;
+use mthp_ledger::corpus::backtest;
 
-use crate::ui;
+use crate::{
+    cli::{Schema, SchemaOf},
+    ui,
+};
 
 /// Prints the JSON schema.
 ///
 /// # Errors
 /// When it cannot be written as JSON.
-pub fn run() -> Result<ExitCode> {
-    ui::answer(&serde_json::to_string_pretty(&mthp_judge::report::json_schema())?);
+pub fn run(options: &Schema) -> Result<ExitCode> {
+    let schema = match options.of {
+        SchemaOf::Report => report::json_schema(),
+        SchemaOf::Backtest => backtest::json_schema(),
+    };
+    ui::answer(&serde_json::to_string_pretty(&schema)?);
     Ok(ExitCode::SUCCESS)
 }
