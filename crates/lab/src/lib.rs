@@ -1,6 +1,7 @@
 //! The experiment: which two kernels, which boots, in which order, into which folder.
 //!
-//! [`backtest::run`] does that for the whole corpus of known bugs. [`Lab`] holds what every experiment needs (the checkout, the cache, QEMU); [`experiment::run`] goes from a
+//! [`backtest::run`] does that for the whole corpus of known bugs, and
+//! [`reproduce::run`] measures what decides a claim. [`Lab`] holds what every experiment needs (the checkout, the cache, QEMU); [`experiment::run`] goes from a
 //! [`Request`] to a report. Nothing here prints; progress comes as [`Event`]s.
 
 pub mod backtest;
@@ -13,6 +14,7 @@ mod host;
 mod kernels;
 mod laboratory;
 mod project;
+pub mod reproduce;
 mod request;
 mod schedule;
 mod selection;

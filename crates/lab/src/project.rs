@@ -7,8 +7,8 @@ use std::{
 
 use anyhow::{Context, Result};
 use mthp_judge::{file::FileError, suite::Suite};
-use mthp_kernel::{BadInput, manifest::KernelManifest};
-use mthp_ledger::corpus::entry::Entry;
+use mthp_kernel::{BadInput, files, manifest::KernelManifest};
+use mthp_ledger::{claim::file::Claim, corpus::entry::Entry};
 
 /// The checkout.
 #[derive(Clone, Debug)]
@@ -60,6 +60,29 @@ impl Project {
     /// When the folder cannot be listed.
     pub fn harmless(&self) -> Result<Vec<(String, PathBuf)>> {
         self.each("kernels/patches/harmless", "patch", |path, name| Ok((name.to_owned(), path.to_owned())))
+    }
+
+    /// Every claim of `configs/claims/`, in the order of their names, with the paths of its patches made whole and the
+    /// hash of its file.
+    ///
+    /// # Errors
+    /// When a file is malformed (the error names its line).
+    pub fn claims(&self) -> Result<Vec<(Claim, String)>> {
+        self.each("configs/claims", "toml", |path, name| {
+            let text =
+                fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+            let mut claim = Claim::parse(name, &text).map_err(|error| malformed("claim", path, &error))?;
+            for patch in claim.kernels.values_mut().flat_map(|kernel| &mut kernel.patches) {
+                *patch = path.with_file_name("").join(&*patch);
+            }
+            Ok((claim, files::sha256(text.as_bytes())))
+        })
+    }
+
+    /// The page of all claims, as last recorded.
+    #[must_use]
+    pub fn ledger(&self) -> PathBuf {
+        self.root.join("configs/claims/LEDGER.md")
     }
 
     /// The page of the last recorded backtest.

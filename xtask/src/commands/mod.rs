@@ -3,6 +3,7 @@
 mod backtest;
 mod bench;
 mod ci;
+mod reproduce;
 mod schema;
 mod test_kernel;
 
@@ -21,6 +22,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::TestKernel(options) => test_kernel::run(&options),
         Command::Backtest(options) => backtest::run(&options),
+        Command::Reproduce(options) => reproduce::run(&options),
         Command::Ci(options) => ci::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Schema(options) => schema::run(&options),

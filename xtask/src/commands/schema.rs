@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use mthp_judge::report;
-use mthp_ledger::corpus::backtest;
+use mthp_ledger::{claim::ledger, corpus::backtest};
 
 use crate::{
     cli::{Schema, SchemaOf},
@@ -18,6 +18,7 @@ use crate::{
 pub fn run(options: &Schema) -> Result<ExitCode> {
     let schema = match options.of {
         SchemaOf::Report => report::json_schema(),
+        SchemaOf::Ledger => ledger::json_schema(),
         SchemaOf::Backtest => backtest::json_schema(),
     };
     ui::answer(&serde_json::to_string_pretty(&schema)?);

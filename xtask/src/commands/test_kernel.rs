@@ -21,9 +21,6 @@ use crate::{
 const DEFAULT_KERNEL: &str = "stock-6.12";
 /// The demonstration: the placement of 6.8 to 6.11, and the patch that limits it to PMD-sized lengths.
 const DEMONSTRATION: (&str, &str) = ("demo-base", "fix-pmd-sized.patch");
-/// The terminal's width where it does not tell.
-const WIDTH: u16 = 100;
-
 /// Builds, boots, compares, and prints the verdict.
 ///
 /// # Errors
@@ -45,7 +42,7 @@ pub fn run(options: &TestKernel) -> Result<ExitCode> {
         Format::Text => {
             ui::answer(&terminal::render(
                 report,
-                &Style { width: width(), color: ui::colour(), report: place },
+                &Style { width: ui::width(), color: ui::colour(), report: place },
             ));
         }
     }
@@ -100,8 +97,4 @@ fn request(options: &TestKernel, lab: &Lab) -> Request {
         accel: options.accel,
         folder: options.report.clone(),
     }
-}
-
-fn width() -> u16 {
-    console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| columns.max(80))
 }

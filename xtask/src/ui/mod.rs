@@ -41,6 +41,14 @@ pub fn answer(text: &str) {
     let _ = out.flush();
 }
 
+/// The terminal's width where it does not tell.
+const WIDTH: u16 = 100;
+
+/// Columns of the answer.
+pub fn width() -> u16 {
+    console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| columns.max(80))
+}
+
 /// May the answer carry colour? Not without a terminal, nor with `NO_COLOR` set.
 pub fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
