@@ -144,7 +144,7 @@ pub struct Reproduce {
     #[arg(long)]
     pub list: bool,
     /// Write what was found to configs/claims/LEDGER.md, which README shows; needs --all
-    #[arg(long, requires = "all")]
+    #[arg(long, conflicts_with_all = ["only", "list"])]
     pub record: bool,
     /// Boots of each kernel, 2 to 64 [default: as the claim says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(i64::from(MIN_BOOTS)..=i64::from(MAX_BOOTS)))]

@@ -79,6 +79,38 @@ fn a_missing_qemu_is_named() {
 }
 
 #[test]
+fn a_bug_or_a_claim_that_is_not_known_lists_those_there_are() {
+    fails(&["backtest", "nosuch"], 2, &["'nosuch'", "k1-align-any-length", "mm-comment"]);
+    fails(&["reproduce", "nosuch"], 2, &["'nosuch'", "page-faults-went-up"]);
+}
+
+#[test]
+fn what_to_reproduce_must_be_said() {
+    fails(&["reproduce"], 2, &["--all", "--list"]);
+    fails(&["reproduce", "--record", "page-faults-went-up"], 2, &["--record"]);
+    fails(&["backtest", "--record", "k1-align-any-length"], 2, &["--record"]);
+    fails(&["backtest", "--runs", "0"], 2, &["--runs"]);
+}
+
+#[test]
+fn claims_are_listed_without_measuring() {
+    let output = xtask(&["reproduce", "--list"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("page-faults-went-up\n    Page faults went up\n"), "{text}");
+}
+
+#[test]
+fn each_schema_is_one() {
+    for of in ["report", "backtest", "ledger"] {
+        let output = xtask(&["schema", of]);
+        assert!(output.status.success(), "{of}: {}", stderr(&output));
+        let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(!jsonschema::validator_for(&schema).unwrap().is_valid(&serde_json::json!({})), "{of}");
+    }
+}
+
+#[test]
 fn the_schema_is_valid_and_refuses_what_is_no_report() {
     let output = xtask(&["schema"]);
     assert!(output.status.success(), "{}", stderr(&output));

@@ -1,37 +1,29 @@
 //! Every known bug, every harmless patch, and each kernel against itself: does the suite see what it should?
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+mod boots;
+mod kernels;
 
-use anyhow::{Context, Result, bail};
+use std::{collections::BTreeMap, path::PathBuf, time::Instant};
+
+use anyhow::{Result, bail};
 use mthp_judge::{
-    compare::{Comparison, compare},
     report::{AcceleratorRecord, Status, SuiteRecord},
     suite::Suite,
-    verdict::{Judgement, judge},
 };
-use mthp_kernel::{BadInput, BuiltKernel, PatchSeries, files};
+use mthp_kernel::{BadInput, files};
 use mthp_ledger::corpus::{
-    backtest::{Backtest, Cost, Harmless, Trial},
+    backtest::{Backtest, Harmless},
     entry::Entry,
-    look::{self, Run},
+    look,
 };
-use mthp_record::{
-    boot::{BootRecord, Side},
-    job::selects,
-};
-use mthp_vm::accel::{Accel, AccelChoice};
+use mthp_record::job::selects;
+use mthp_vm::accel::AccelChoice;
 
-use crate::{
-    BaseKernel, Events, Folder, Lab, Setting,
-    boots::{Boot, accelerator, boot_all, workers},
-    folder::BACKTEST,
-    guest, host, kernels,
-    laboratory::Base,
+use self::{
+    boots::Queue,
+    kernels::{Bases, Subject},
 };
+use crate::{Events, Folder, Lab, boots::accelerator, folder::BACKTEST, guest, host, kernels as records};
 
 /// The suite that the corpus is tried with: every memory test.
 pub const SUITE: &str = "memory";
@@ -128,21 +120,6 @@ impl Chosen {
     }
 }
 
-/// What is booted against which base.
-struct Subject<T> {
-    what: T,
-    base: String,
-    /// `None` for the base itself.
-    patch: Option<PathBuf>,
-    runs: u32,
-}
-
-/// The same with its kernel, or with why there is none.
-struct Built<T> {
-    subject: Subject<T>,
-    kernel: Result<BuiltKernel, String>,
-}
-
 fn fill(
     lab: &Lab,
     request: &Request,
@@ -195,7 +172,7 @@ fn fill(
         built.subject.what.subject = subject.cloned().unwrap_or_default();
     }
     for (name, (_, kernel)) in &bases.all {
-        backtest.bases.insert(name.clone(), kernels::record(name, kernel)?);
+        backtest.bases.insert(name.clone(), records::record(name, kernel)?);
     }
 
     let Some((_, first)) = bases.all.values().next() else {
@@ -258,173 +235,6 @@ fn known_tests(bugs: &[Entry], contracts: &BTreeMap<String, String>) -> Result<(
         }
     }
     Ok(())
-}
-
-struct Bases<'a> {
-    lab: &'a Lab,
-    suite: &'a Suite,
-    events: &'a Events<'a>,
-    all: BTreeMap<String, (Base, BuiltKernel)>,
-}
-
-impl Bases<'_> {
-    /// Builds every subject's kernel, and the bases they go on.
-    fn build_all<T>(&mut self, subjects: Vec<Subject<T>>) -> Result<Vec<Built<T>>> {
-        let mut built = Vec::new();
-        for subject in subjects {
-            if !self.all.contains_key(&subject.base) {
-                let named = BaseKernel::Named(subject.base.clone());
-                let base = self.lab.base(&named, &self.suite.fragments, self.events)?;
-                let kernel = self
-                    .lab
-                    .build(&base, &[], &subject.base, self.events)
-                    .with_context(|| format!("failed to build {}", subject.base))?;
-                self.all.insert(subject.base.clone(), (base, kernel));
-            }
-            let (base, kernel) =
-                self.all.get(&subject.base).with_context(|| format!("{} is not built", subject.base))?;
-            let kernel = match &subject.patch {
-                None => Ok(kernel.clone()),
-                Some(patch) => self.build(base, patch).or_else(|error| {
-                    if self.lab.stop().is_stopped() { Err(error) } else { Ok(Err(format!("{error:#}"))) }
-                })?,
-            };
-            built.push(Built { subject, kernel });
-        }
-        Ok(built)
-    }
-
-    fn build(&self, base: &Base, patch: &Path) -> Result<Result<BuiltKernel, String>> {
-        let series = PatchSeries::read(patch, false)?;
-        let label = patch.file_stem().unwrap_or_default().to_string_lossy();
-        self.lab.build(base, &[series], &label, self.events).map(Ok)
-    }
-}
-
-/// Whose boots, and in which run.
-type Key = (String, u32);
-
-/// All boots of a backtest, in their order.
-struct Queue<'a> {
-    lab: &'a Lab,
-    setting: Setting,
-    folder: &'a Folder,
-    bases: &'a BTreeMap<String, (Base, BuiltKernel)>,
-    boots: Vec<(Key, Setting, PathBuf, Side, u32)>,
-}
-
-impl Queue<'_> {
-    fn base(&mut self, name: &str, run: u32) -> Result<()> {
-        let (_, kernel) = self.bases.get(name).with_context(|| format!("{name} is not built"))?;
-        self.add(name, run, kernel.vmlinux.clone(), Side::Base)
-    }
-
-    fn subject<T>(&mut self, name: &str, built: &Built<T>, run: u32) -> Result<()> {
-        match &built.kernel {
-            Ok(kernel) if run < built.subject.runs => {
-                self.add(name, run, kernel.vmlinux.clone(), Side::Patched)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn add(&mut self, name: &str, run: u32, vmlinux: PathBuf, side: Side) -> Result<()> {
-        let folder = self.folder.inner(&format!("{}/run-{}", name.replace(' ', "-"), run + 1))?;
-        for index in 0..self.setting.suite.boots {
-            let setting =
-                Setting { subject: name.to_owned(), folder: folder.clone(), ..self.setting.clone() };
-            self.boots.push(((name.to_owned(), run), setting, vmlinux.clone(), side, index));
-        }
-        Ok(())
-    }
-
-    fn boot(self, events: &Events<'_>) -> Result<Done> {
-        let plan: Vec<Boot<'_>> = self
-            .boots
-            .iter()
-            .map(|(_, setting, vmlinux, side, index)| Boot { setting, vmlinux, side: *side, index: *index })
-            .collect();
-        let records = boot_all(&plan, self.lab.stop(), events)?;
-        if self.lab.stop().is_stopped() {
-            bail!("interrupted; the consoles so far are in {}", self.folder.path().display());
-        }
-        let mut done = Done {
-            records: BTreeMap::new(),
-            suite: self.setting.suite.clone(),
-            emulated: self.setting.accel == Accel::Tcg,
-            bases: self.bases.iter().map(|(name, (_, kernel))| (name.clone(), kernel.clone())).collect(),
-        };
-        for ((key, ..), record) in self.boots.iter().zip(records) {
-            done.records.entry(key.clone()).or_default().push(record);
-        }
-        Ok(done)
-    }
-}
-
-/// What all boots left.
-struct Done {
-    records: BTreeMap<Key, Vec<BootRecord>>,
-    suite: Suite,
-    emulated: bool,
-    bases: BTreeMap<String, BuiltKernel>,
-}
-
-impl Done {
-    fn trials<T>(
-        &self,
-        built: Vec<Built<T>>,
-        name: impl Fn(&T) -> String,
-        look: impl Fn(&T, &Comparison, Judgement) -> Run,
-    ) -> Result<Vec<Trial<T>>> {
-        built.into_iter().map(|one| self.trial(one, &name, &look)).collect()
-    }
-
-    fn trial<T>(
-        &self,
-        built: Built<T>,
-        name: &impl Fn(&T) -> String,
-        look: &impl Fn(&T, &Comparison, Judgement) -> Run,
-    ) -> Result<Trial<T>> {
-        let Subject { what, base, patch, runs } = built.subject;
-        let name = name(&what);
-        let kernel = match built.kernel {
-            Ok(kernel) => kernel,
-            Err(why) => {
-                return Ok(Trial {
-                    subject: what,
-                    kernel: None,
-                    untried: Some(why),
-                    same_image: false,
-                    runs: Vec::new(),
-                    cost: Cost::default(),
-                });
-            }
-        };
-        let mut seen = Vec::new();
-        let mut longest = 0;
-        for run in 0..runs {
-            let of = |name: &str| self.records.get(&(name.to_owned(), run)).map_or(&[][..], Vec::as_slice);
-            let boots: Vec<BootRecord> = of(&base).iter().chain(of(&name)).cloned().collect();
-            longest = longest.max(of(&name).iter().map(|boot| boot.total_millis).sum());
-            let comparison = compare(&boots, &self.suite.gates, self.emulated);
-            let judgement = judge(&boots, &comparison);
-            seen.push(look(&what, &comparison, judgement));
-        }
-        let at_a_time = workers(self.suite.guest.memory_mib).min(usize::try_from(self.suite.boots)?);
-        let same = self.bases.get(&base).is_some_and(|base| base.same_image(&kernel));
-        Ok(Trial {
-            kernel: Some(kernels::record(&name, &kernel)?),
-            subject: what,
-            untried: None,
-            same_image: same && patch.is_some(),
-            runs: seen,
-            cost: Cost {
-                build_millis: if patch.is_some() { kernel.cost.wall_millis } else { 0 },
-                built_now: !kernel.from_cache && patch.is_some(),
-                boots_millis: longest / u64::try_from(at_a_time.max(1))?,
-            },
-        })
-    }
 }
 
 fn millis(since: Instant) -> u64 {

@@ -59,12 +59,17 @@ const STORIES: &[Step] = &[
             "improved",
         ],
     ),
+    ("every known bug is caught, and nothing harmless", &["xtask", "backtest"]),
 ];
 
 const LONG_STORIES: &[Step] = &[
     (
         "every suite at once, three boots a side",
         &["xtask", "test-kernel", "--suite", "all", "--boots", "3", "--expect", "improved"],
+    ),
+    (
+        "every known bug three times, and the kernel twenty times against itself",
+        &["xtask", "backtest", "--runs", "3", "--itself", "20"],
     ),
     (
         "every scenario of the workload",
