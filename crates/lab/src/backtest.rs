@@ -3,11 +3,11 @@
 mod boots;
 mod kernels;
 
-use std::{collections::BTreeMap, path::PathBuf, time::Instant};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::{Result, bail};
 use mthp_judge::{
-    report::{AcceleratorRecord, Status, SuiteRecord},
+    report::{AcceleratorRecord, SuiteRecord},
     suite::Suite,
 };
 use mthp_kernel::{BadInput, files};
@@ -23,7 +23,13 @@ use self::{
     boots::Queue,
     kernels::{Bases, Subject},
 };
-use crate::{Events, Folder, Lab, boots::accelerator, folder::BACKTEST, guest, host, kernels as records};
+use crate::{
+    Events, Folder, Lab,
+    began::{Began, ending},
+    boots::accelerator,
+    folder::BACKTEST,
+    guest, host, kernels as records,
+};
 
 /// The suite that the corpus is tried with: every memory test.
 pub const SUITE: &str = "memory";
@@ -60,28 +66,16 @@ pub struct Finished {
 /// # Errors
 /// When a file is malformed, a name is not known, or the machinery failed.
 pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished> {
-    let started = Instant::now();
+    let began = Began::now();
     let (suite, text) = lab.project().suite(SUITE)?;
     let chosen = Chosen::of(lab, request)?;
-    let now = jiff::Timestamp::now();
-    let stamp = now.strftime("%Y%m%d-%H%M%S").to_string();
-    let folder = Folder::make(request.folder.as_deref(), &stamp, "backtest")?;
-    let created = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let folder = Folder::make(request.folder.as_deref(), &began.stamp, "backtest")?;
     let record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
-    let mut backtest = Backtest::unfinished(env!("CARGO_PKG_VERSION"), &created, record, suite.boots);
+    let mut backtest = Backtest::unfinished(env!("CARGO_PKG_VERSION"), &began.created, record, suite.boots);
     folder.write_as(BACKTEST, &backtest)?;
     let outcome = fill(lab, request, &suite, chosen, &folder, &mut backtest, events);
-    backtest.wall_millis = millis(started);
-    match &outcome {
-        Ok(()) => {
-            backtest.status = Status::Complete;
-            backtest.reason.clear();
-        }
-        Err(error) => {
-            backtest.status = Status::from(crate::experiment::unjudged(lab, error));
-            backtest.reason = format!("{error:#}");
-        }
-    }
+    backtest.wall_millis = began.millis();
+    (backtest.status, backtest.reason) = ending(lab, &outcome);
     let written = folder.write_as(BACKTEST, &backtest);
     // Of two errors (on a full disk, say) the first is the cause.
     outcome?;
@@ -235,8 +229,4 @@ fn known_tests(bugs: &[Entry], contracts: &BTreeMap<String, String>) -> Result<(
         }
     }
     Ok(())
-}
-
-fn millis(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,14 +5,15 @@ use std::{path::Path, time::Instant};
 use anyhow::{Context, Result, bail};
 use mthp_judge::{
     compare::compare,
-    report::{AcceleratorRecord, KernelRecord, Report, SuiteRecord, Unjudged},
+    report::{AcceleratorRecord, KernelRecord, Report, SuiteRecord},
     suite::Suite,
     terminal,
 };
-use mthp_kernel::{BadInput, BuiltKernel, PatchSeries, files, is_bad_input};
+use mthp_kernel::{BadInput, BuiltKernel, PatchSeries, files};
 use mthp_vm::accel::Accel;
 
 use crate::{
+    began::{Began, unjudged},
     boots::accelerator,
     event::Events,
     folder::Folder,
@@ -47,12 +48,10 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
         suite.boots = boots;
     }
     let patches = read_patches(request)?;
-    let now = jiff::Timestamp::now();
-    let stamp = now.strftime("%Y%m%d-%H%M%S").to_string();
-    let folder = Folder::make(request.folder.as_deref(), &stamp, &suite.name)?;
+    let began = Began::now();
+    let folder = Folder::make(request.folder.as_deref(), &began.stamp, &suite.name)?;
     let suite_record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
-    let created = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &created, suite_record);
+    let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &began.created, suite_record);
     folder.write(&report)?;
     let outcome = fill(lab, request, &suite, &patches, &folder, &mut report, events);
     if let Err(error) = &outcome {
@@ -63,16 +62,6 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     outcome?;
     written?;
     Ok(Finished { report, folder })
-}
-
-pub(crate) fn unjudged(lab: &Lab, error: &anyhow::Error) -> Unjudged {
-    if lab.stop().is_stopped() {
-        Unjudged::Interrupted
-    } else if error.chain().any(is_bad_input) {
-        Unjudged::Refused
-    } else {
-        Unjudged::Failed
-    }
 }
 
 fn read_patches(request: &Request) -> Result<Vec<PatchSeries>> {

@@ -5,6 +5,7 @@
 //! [`Request`] to a report. Nothing here prints; progress comes as [`Event`]s.
 
 pub mod backtest;
+mod began;
 mod boots;
 mod event;
 pub mod experiment;
