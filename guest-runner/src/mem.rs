@@ -8,6 +8,7 @@ pub mod over;
 pub mod pagemap;
 pub mod peek;
 pub mod seal;
+pub mod sysv;
 pub mod uffd;
 
 use std::{

@@ -32,6 +32,17 @@ pub fn map_fixed(reserved: &Reserved, offset: usize, len: usize) -> Result<Area>
     Ok(Area { start, len })
 }
 
+/// Maps private pages of the pool where the kernel likes. They are set aside for this process.
+///
+/// # Errors
+/// The kernel's, among them that the pool has too few.
+pub fn map_reserved(len: usize) -> Result<Area> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;
+    let start = mmap(0, len, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
+        .context("failed to map pages of the hugetlb pool")?;
+    Ok(Area { start, len })
+}
+
 /// Moves an area to a part of reserved addresses.
 ///
 /// # Errors

@@ -56,7 +56,7 @@ fn low_range(findings: &mut Findings) -> Result<()> {
     let (usual, lowest) = isolated(|| {
         let uffd = Userfaultfd::open(0).context("failed to open a userfaultfd")?;
         let area = mem::map(Kind::Private, PAGE)?;
-        let lowest = over::map_lowest_page().context("failed to map the lowest page")?;
+        let lowest = over::map_lowest(PAGE).context("failed to map the lowest page")?;
         let register = |range: Range<usize>| outcome(&uffd.register(&range, Mode::Missing));
         Ok((register(area.range()), register(lowest.range())))
     })?;
