@@ -56,3 +56,27 @@ pub fn isolated<T: Serialize + DeserializeOwned>(work: impl FnOnce() -> Result<T
         }
     }
 }
+
+/// Runs `work` here while a fork of this process does nothing but hold what it inherited.
+///
+/// # Errors
+/// Those of `work`, and of the processes themselves.
+pub fn beside_fork<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let (read_end, write_end) = pipe().context("failed to make a pipe")?;
+    // SAFETY: this process has one thread, so the child may do all that the parent may.
+    match unsafe { fork() }.context("failed to fork")? {
+        ForkResult::Child => {
+            drop(write_end);
+            // It reads the end of the pipe when the parent is through, or gone.
+            let _ = File::from(read_end).read(&mut [0]);
+            std::process::exit(0)
+        }
+        ForkResult::Parent { child } => {
+            drop(read_end);
+            let result = work();
+            drop(write_end);
+            waitpid(child, None).context("failed to wait for a fork")?;
+            result
+        }
+    }
+}

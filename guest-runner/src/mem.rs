@@ -1,5 +1,16 @@
 //! Safe wrappers of the memory system calls that the tests make.
 
+pub mod discard;
+pub mod hugetlb;
+pub mod lock;
+pub mod outcome;
+pub mod over;
+pub mod pagemap;
+pub mod peek;
+pub mod seal;
+pub mod sysv;
+pub mod uffd;
+
 use std::{
     io,
     ops::Range,
@@ -239,7 +250,7 @@ pub fn collapse(block: usize) -> bool {
 }
 
 fn advise(start: usize, len: usize, advice: i32) -> io::Result<()> {
-    // SAFETY: the advice used here (huge pages, collapse) changes how memory is backed, never its contents.
+    // SAFETY: the advice used here changes how memory is backed, or gives up contents to which nothing refers.
     let status = unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(start), len, advice) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -252,8 +263,8 @@ fn unmap(start: usize, len: usize) -> Result<()> {
 }
 
 fn mmap(hint: usize, len: usize, protection: i32, flags: i32, file: i32) -> io::Result<usize> {
-    // SAFETY: without MAP_FIXED no mapping is replaced; the one caller that passes MAP_FIXED replaces a part
-    // of its own reserved addresses, to which nothing refers.
+    // SAFETY: without MAP_FIXED no mapping is replaced; callers that pass MAP_FIXED replace a part of their own
+    // reserved addresses, or an area that they consume, to which nothing refers.
     let start =
         unsafe { libc::mmap(std::ptr::with_exposed_provenance_mut(hint), len, protection, flags, file, 0) };
     if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(start.expose_provenance()) }

@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use crate::{proc, thp};
+use crate::{
+    mem::{lock, pagemap, seal, uffd::Userfaultfd},
+    proc, thp,
+};
 
 /// The number of pages in the hugetlb pool.
 pub const HUGETLB_POOL: &str = "/proc/sys/vm/nr_hugepages";
@@ -22,6 +25,14 @@ pub enum Need {
     HugetlbPool,
     /// Filters of system calls.
     Seccomp,
+    /// The scan of `/proc/PID/pagemap`.
+    PagemapScan,
+    /// userfaultfd with these features.
+    Userfaultfd(u64),
+    /// Memory that the kernel may drop whenever it likes.
+    Droppable,
+    /// Files in memory that say whether they are executable.
+    ExecutableMemfd,
 }
 
 impl Need {
@@ -50,6 +61,19 @@ impl Need {
                 (!status.contains("Seccomp_filters:"))
                     .then(|| "the kernel has no seccomp filters, by which a program is watched".to_owned())
             }
+            Self::PagemapScan => {
+                (!pagemap::can_scan()).then(|| "the kernel's pagemap knows no scan (PAGEMAP_SCAN)".to_owned())
+            }
+            Self::Userfaultfd(features) => Userfaultfd::open(features).err().map(|error| {
+                format!("the kernel has no userfaultfd with the features {features:#x}: {error}")
+            }),
+            Self::Droppable => lock::map_droppable(4096)
+                .and_then(|area| area.unmap().map_err(std::io::Error::other))
+                .err()
+                .map(|error| format!("the kernel has no droppable memory: {error}")),
+            Self::ExecutableMemfd => seal::executable_file(0)
+                .err()
+                .map(|error| format!("the kernel knows no executable files in memory: {error}")),
             Self::HugetlbPool => (!Path::new(HUGETLB_POOL).exists())
                 .then(|| "the kernel has no hugetlb pool, which takes memory without filling it".to_owned()),
         }

@@ -1,15 +1,22 @@
 //! The tests, and what a test reports.
 
 mod collapse;
+mod commit;
 mod files;
 mod fragmentation;
 mod hints;
+mod hugetlb;
 mod khugepaged;
 pub mod layout;
+mod memfd;
 mod mixed;
+mod mlock;
 mod mthp;
+mod pagemap;
 mod placement;
+mod procfs;
 mod shared;
+mod userfaultfd;
 
 use std::collections::BTreeMap;
 
@@ -45,6 +52,13 @@ pub fn all() -> impl Iterator<Item = &'static Test> {
         files::TESTS,
         khugepaged::TESTS,
         mthp::TESTS,
+        pagemap::TESTS,
+        userfaultfd::TESTS,
+        hugetlb::TESTS,
+        memfd::TESTS,
+        mlock::TESTS,
+        commit::TESTS,
+        procfs::TESTS,
         fragmentation::TESTS,
     ]
     .into_iter()

@@ -1,0 +1,161 @@
+//! `/proc/self/pagemap`: an entry for each page, and the scan of a range (`PAGEMAP_SCAN`, since Linux 6.7).
+
+use std::{
+    fs::File,
+    io,
+    ops::Range,
+    os::{fd::AsRawFd, unix::fs::FileExt},
+};
+
+use anyhow::{Context, Result};
+use nix::libc;
+
+use super::PAGE;
+
+/// Written to since it was write-protected.
+pub const WRITTEN: u64 = 1 << 1;
+/// Present in memory.
+pub const PRESENT: u64 = 1 << 3;
+/// Zero page.
+pub const PFNZERO: u64 = 1 << 5;
+
+/// Of an entry: write-protected by userfaultfd.
+pub const ENTRY_UFFD_WP: u64 = 1 << 57;
+
+/// `_IOWR('f', 16, struct pm_scan_arg)`.
+const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
+/// `_IO('f', 255)`, which no pagemap knows.
+const UNKNOWN: libc::c_ulong = 0x66ff;
+/// More regions than a test has.
+const MAX_REGIONS: usize = 64;
+
+/// A run of pages with the same categories.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// Its first address.
+    pub start: u64,
+    /// The address behind it.
+    pub end: u64,
+    /// Those categories that were asked for.
+    pub categories: u64,
+}
+
+/// `struct pm_scan_arg`.
+#[repr(C)]
+#[derive(Default)]
+struct ScanArg {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// This process's pagemap.
+#[derive(Debug)]
+pub struct Pagemap(File);
+
+impl Pagemap {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn open() -> Result<Self> {
+        File::open("/proc/self/pagemap").map(Self).context("failed to open /proc/self/pagemap")
+    }
+
+    /// The entry of the page at `address`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn entry(&self, address: usize) -> Result<u64> {
+        let mut entry = [0; 8];
+        let at = u64::try_from(address / PAGE * 8)?;
+        self.0.read_exact_at(&mut entry, at).context("failed to read an entry of pagemap")?;
+        Ok(u64::from_ne_bytes(entry))
+    }
+
+    /// The pages of `range` that have all categories of `required`, and which of `returned` they have.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn scan(&self, range: &Range<usize>, required: u64, returned: u64) -> io::Result<Vec<Region>> {
+        let number = |value: usize| u64::try_from(value).map_err(io::Error::other);
+        let mut regions = vec![Region::default(); MAX_REGIONS];
+        let mut arg = ScanArg {
+            size: number(size_of::<ScanArg>())?,
+            start: number(range.start)?,
+            end: number(range.end)?,
+            vec: number(regions.as_mut_ptr().expose_provenance())?,
+            vec_len: number(regions.len())?,
+            category_mask: required,
+            return_mask: returned,
+            ..ScanArg::default()
+        };
+        // SAFETY: the argument is a whole pm_scan_arg, and its vector has room for as many regions as it says;
+        // both live until the call is over. Without flags the scan changes no page.
+        let found = unsafe { libc::ioctl(self.0.as_raw_fd(), PAGEMAP_SCAN, &raw mut arg) };
+        if found < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        regions.truncate(usize::try_from(found).map_err(io::Error::other)?);
+        Ok(regions)
+    }
+
+    /// Asks for an operation that no pagemap has.
+    ///
+    /// # Errors
+    /// Always, by a kernel in its right mind.
+    pub fn unknown_operation(&self) -> io::Result<()> {
+        // SAFETY: the request takes no argument, so the kernel has nothing to read or write.
+        let status = unsafe { libc::ioctl(self.0.as_raw_fd(), UNKNOWN, 0) };
+        if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+/// Does the kernel know the scan?
+pub fn can_scan() -> bool {
+    Pagemap::open().is_ok_and(|pagemap| pagemap.scan(&(PAGE..2 * PAGE), PRESENT, PRESENT).is_ok())
+}
+
+/// The numbers of the pages of `range` that lie in `regions`, in words.
+pub fn pages_in_words(regions: &[Region], range: &Range<usize>) -> String {
+    let numbers: Vec<_> = range
+        .clone()
+        .step_by(PAGE)
+        .enumerate()
+        .filter(|(_, address)| {
+            u64::try_from(*address).is_ok_and(|address| {
+                regions.iter().any(|region| (region.start..region.end).contains(&address))
+            })
+        })
+        .map(|(number, _)| number.to_string())
+        .collect();
+    if numbers.is_empty() { "none".to_owned() } else { numbers.join(",") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_named_by_their_numbers() {
+        let region = |start, end| Region { start, end, categories: 0 };
+        let range = 0x1000..0x5000;
+        assert_eq!(pages_in_words(&[region(0x2000, 0x3000), region(0x4000, 0x9000)], &range), "1,3");
+        assert_eq!(pages_in_words(&[], &range), "none");
+    }
+
+    #[test]
+    fn the_argument_has_the_size_that_its_request_says() {
+        assert_eq!(size_of::<ScanArg>(), usize::try_from((PAGEMAP_SCAN >> 16) & 0x3fff).unwrap());
+    }
+}
