@@ -1,5 +1,9 @@
 //! Safe wrappers of the memory system calls that the tests make.
 
+pub mod advice;
+pub mod bytes;
+pub mod swap;
+
 use std::{
     io,
     ops::Range,
@@ -235,11 +239,12 @@ pub fn forbid_thp(forbid: bool) -> Result<()> {
 
 /// Asks for one huge page at `block` now. `false` when the kernel refuses.
 pub fn collapse(block: usize) -> bool {
-    advise(block, PMD, MADV_COLLAPSE).is_ok()
+    advise_raw(block, PMD, MADV_COLLAPSE).is_ok()
 }
 
-fn advise(start: usize, len: usize, advice: i32) -> io::Result<()> {
-    // SAFETY: the advice used here (huge pages, collapse) changes how memory is backed, never its contents.
+fn advise_raw(start: usize, len: usize, advice: i32) -> io::Result<()> {
+    // SAFETY: the advice used here changes how memory is backed; only MADV_FREE may change contents, to zeros, in an
+    // `Area` of the caller's, to whose bytes nothing refers.
     let status = unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(start), len, advice) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -22,6 +22,8 @@ pub enum Need {
     HugetlbPool,
     /// Filters of system calls.
     Seccomp,
+    /// A file or folder that comes with a feature, and what that feature is.
+    Path(&'static str, &'static str),
 }
 
 impl Need {
@@ -49,6 +51,9 @@ impl Need {
                 let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
                 (!status.contains("Seccomp_filters:"))
                     .then(|| "the kernel has no seccomp filters, by which a program is watched".to_owned())
+            }
+            Self::Path(path, what) => {
+                (!Path::new(path).exists()).then(|| format!("the kernel has no {what}: {path} is missing"))
             }
             Self::HugetlbPool => (!Path::new(HUGETLB_POOL).exists())
                 .then(|| "the kernel has no hugetlb pool, which takes memory without filling it".to_owned()),

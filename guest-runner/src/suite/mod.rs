@@ -5,11 +5,15 @@ mod files;
 mod fragmentation;
 mod hints;
 mod khugepaged;
+mod ksm;
 pub mod layout;
+mod memfd;
 mod mixed;
 mod mthp;
 mod placement;
 mod shared;
+mod swap;
+mod tmpfs;
 
 use std::collections::BTreeMap;
 
@@ -45,6 +49,10 @@ pub fn all() -> impl Iterator<Item = &'static Test> {
         files::TESTS,
         khugepaged::TESTS,
         mthp::TESTS,
+        tmpfs::TESTS,
+        memfd::TESTS,
+        ksm::TESTS,
+        swap::TESTS,
         fragmentation::TESTS,
     ]
     .into_iter()
