@@ -3,9 +3,11 @@
 
 mod init;
 mod isolate;
+mod ksm;
 mod mem;
 mod misbehave;
 mod needs;
+mod pagemap;
 mod port;
 mod proc;
 mod runner;

@@ -1,5 +1,7 @@
 //! Safe wrappers of the memory system calls that the tests make.
 
+pub mod advice;
+pub mod bytes;
 pub mod discard;
 pub mod hugetlb;
 pub mod lock;
@@ -8,6 +10,7 @@ pub mod over;
 pub mod pagemap;
 pub mod peek;
 pub mod seal;
+pub mod swap;
 pub mod sysv;
 pub mod uffd;
 

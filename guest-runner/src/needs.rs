@@ -33,6 +33,8 @@ pub enum Need {
     Droppable,
     /// Files in memory that say whether they are executable.
     ExecutableMemfd,
+    /// A file or folder that comes with a feature, and what that feature is.
+    Path(&'static str, &'static str),
 }
 
 impl Need {
@@ -74,6 +76,9 @@ impl Need {
             Self::ExecutableMemfd => seal::executable_file(0)
                 .err()
                 .map(|error| format!("the kernel knows no executable files in memory: {error}")),
+            Self::Path(path, what) => {
+                (!Path::new(path).exists()).then(|| format!("the kernel has no {what}: {path} is missing"))
+            }
             Self::HugetlbPool => (!Path::new(HUGETLB_POOL).exists())
                 .then(|| "the kernel has no hugetlb pool, which takes memory without filling it".to_owned()),
         }

@@ -7,6 +7,7 @@ mod fragmentation;
 mod hints;
 mod hugetlb;
 mod khugepaged;
+mod ksm;
 pub mod layout;
 mod memfd;
 mod mixed;
@@ -16,6 +17,9 @@ mod pagemap;
 mod placement;
 mod procfs;
 mod shared;
+mod shmem_sizes;
+mod swap;
+mod tmpfs;
 mod userfaultfd;
 
 use std::collections::BTreeMap;
@@ -59,6 +63,10 @@ pub fn all() -> impl Iterator<Item = &'static Test> {
         mlock::TESTS,
         commit::TESTS,
         procfs::TESTS,
+        tmpfs::TESTS,
+        shmem_sizes::TESTS,
+        ksm::TESTS,
+        swap::TESTS,
         fragmentation::TESTS,
     ]
     .into_iter()
