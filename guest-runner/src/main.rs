@@ -9,6 +9,7 @@ mod needs;
 mod port;
 mod proc;
 mod runner;
+mod selftest;
 mod session;
 mod smaps;
 mod snapshot;

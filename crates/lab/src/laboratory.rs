@@ -103,6 +103,7 @@ impl Lab {
             suite,
             tests,
             workload: None,
+            selftests: None,
             accel: Accel::Tcg,
             folder: folder.to_owned(),
             misbehave: None,

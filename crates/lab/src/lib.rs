@@ -14,6 +14,7 @@ mod project;
 mod request;
 mod schedule;
 mod selection;
+pub mod selftests;
 mod stop;
 mod timing;
 pub mod workload;
