@@ -11,6 +11,7 @@ mod pagemap;
 mod port;
 mod proc;
 mod runner;
+mod selftest;
 mod session;
 mod smaps;
 mod snapshot;

@@ -12,6 +12,7 @@ use mthp_record::{
     frame::MAX_PAYLOAD,
     job::Job,
     result::{Outcome, TestResult},
+    selftest::Selftest,
     workload::Scenario,
 };
 use nix::{
@@ -27,6 +28,7 @@ use nix::{
 use crate::{
     init,
     needs::Need,
+    selftest::{self, Inapplicable, Settings},
     session,
     suite::{self, Findings, Test},
     workload::{self, Killed},
@@ -39,6 +41,8 @@ pub enum Item<'a> {
     Test(&'static Test),
     /// A scenario of the job's workload.
     Scenario(&'a Scenario),
+    /// One of the kernel's own selftests.
+    Selftest(&'a Selftest),
 }
 
 impl Item<'_> {
@@ -47,20 +51,24 @@ impl Item<'_> {
         match self {
             Self::Test(test) => test.name,
             Self::Scenario(scenario) => &scenario.name,
+            Self::Selftest(test) => &test.name,
         }
     }
 
-    fn needs(&self) -> &'static [Need] {
+    /// What of the guest is missing for it, if something is.
+    fn unmet(&self) -> Option<String> {
+        let first = |needs: &[Need]| needs.iter().find_map(|need| need.unmet());
         match self {
-            Self::Test(test) => test.needs,
-            Self::Scenario(_) => workload::NEEDS,
+            Self::Test(test) => first(test.needs),
+            Self::Scenario(_) => first(workload::NEEDS),
+            Self::Selftest(test) => selftest::unmet(test),
         }
     }
 
     fn randomised(&self) -> bool {
         match self {
             Self::Test(test) => test.randomised,
-            Self::Scenario(_) => false,
+            Self::Scenario(_) | Self::Selftest(_) => false,
         }
     }
 
@@ -68,16 +76,17 @@ impl Item<'_> {
         match self {
             Self::Test(test) => (test.run)(findings),
             Self::Scenario(scenario) => workload::run(scenario, findings),
+            Self::Selftest(test) => selftest::run(test, findings),
         }
     }
 }
 
 /// Runs `item` and says what came of it; whatever it does costs only itself.
 pub fn run(item: Item<'_>, job: &Job) -> TestResult {
-    let outcome = if let Some(reason) = item.needs().iter().find_map(|need| need.unmet()) {
+    let outcome = if let Some(reason) = item.unmet() {
         Outcome::NotApplicable { reason }
     } else {
-        match in_child(item, job) {
+        match in_setting(item, job) {
             Ok(Ended::Answered(result)) if result.name == item.name() => return result,
             Ok(Ended::Answered(result)) => {
                 Outcome::Error { message: format!("the test's process answered as {:?}", result.name) }
@@ -94,6 +103,16 @@ pub fn run(item: Item<'_>, job: &Job) -> TestResult {
     empty(item.name(), outcome)
 }
 
+/// As [`in_child`], with the settings that the item wants.
+fn in_setting(item: Item<'_>, job: &Job) -> Result<Ended> {
+    let Item::Selftest(test) = item else { return in_child(item, job) };
+    let settings = Settings::enter(&test.settings)?;
+    let ended = in_child(item, job);
+    selftest::end_leftovers();
+    settings.restore()?;
+    ended
+}
+
 /// The other side: runs the test of that name in this process and writes its result to standard output.
 pub fn as_test(name: &str) -> ExitCode {
     let job;
@@ -101,20 +120,22 @@ pub fn as_test(name: &str) -> ExitCode {
         Item::Test(test)
     } else {
         job = session::job();
-        let scenarios = job.as_ref().map(|job| job.scenarios.as_slice()).unwrap_or_default();
-        let Some(scenario) = scenarios.iter().find(|scenario| scenario.name == name) else {
+        let Some(item) = job.as_ref().ok().and_then(|job| of_job(job, name)) else {
             init::console(&format!("no test is named {name:?}"));
             return ExitCode::from(2);
         };
-        Item::Scenario(scenario)
+        item
     };
     let mut findings = Findings::default();
     let result = match item.run(&mut findings) {
         Ok(()) => findings.into_result(name),
         Err(error) => {
-            let outcome = match error.downcast_ref::<Killed>() {
-                Some(Killed(how)) => Outcome::Crashed { how: how.clone() },
-                None => Outcome::Error { message: format!("{error:#}") },
+            let outcome = if let Some(Killed(how)) = error.downcast_ref() {
+                Outcome::Crashed { how: how.clone() }
+            } else if let Some(Inapplicable(reason)) = error.downcast_ref() {
+                Outcome::NotApplicable { reason: reason.clone() }
+            } else {
+                Outcome::Error { message: format!("{error:#}") }
             };
             TestResult { evidence: findings.evidence, ..empty(name, outcome) }
         }
@@ -126,6 +147,12 @@ pub fn as_test(name: &str) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// The item of the job that has this name.
+fn of_job<'a>(job: &'a Job, name: &str) -> Option<Item<'a>> {
+    let scenario = job.scenarios.iter().find(|scenario| scenario.name == name).map(Item::Scenario);
+    scenario.or_else(|| job.selftests.iter().find(|test| test.name == name).map(Item::Selftest))
 }
 
 /// How a test's process ended.

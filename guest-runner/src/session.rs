@@ -54,9 +54,15 @@ fn work() -> Result<()> {
     let port = Port::open()?;
     let calm = thp::Calm::enter()?;
     let tests = suite::all().filter(|test| job.tests.iter().any(|pattern| selects(pattern, test.name)));
-    // The workload goes first: the last tests of the registry fragment memory.
+    // The workload goes first, then the selftests: the last tests of the registry fragment memory.
     let items: Vec<Item<'_>> =
-        job.scenarios.iter().map(Item::Scenario).chain(tests.map(Item::Test)).collect();
+        job
+        .scenarios
+        .iter()
+        .map(Item::Scenario)
+        .chain(job.selftests.iter().map(Item::Selftest))
+        .chain(tests.map(Item::Test))
+        .collect();
     port.send(&Message::Hello {
         nonce: job.nonce,
         tests: items.iter().map(|item| item.name().to_owned()).collect(),

@@ -38,6 +38,9 @@ pub struct Report {
     pub suite: SuiteRecord,
     /// The workload, if the suite has one and it was run.
     pub workload: Option<WorkloadRecord>,
+    /// The kernel's own selftests, if the suite has some and they were run.
+    #[serde(default)]
+    pub selftests: Option<SelftestsRecord>,
     /// The kernel without the patch, once built.
     pub base: Option<KernelRecord>,
     /// The kernel with it, once built.
@@ -119,7 +122,19 @@ pub struct WorkloadRecord {
     pub files: Vec<FileRecord>,
 }
 
-/// One file of a workload's disk.
+/// The kernel's own selftests that were run: the patched tree's, the same programs on both kernels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SelftestsRecord {
+    /// The list's group, for example `kselftest-mm`.
+    pub name: String,
+    /// The key of the build cache: the hash over all that went in.
+    pub key: String,
+    /// The programs.
+    pub files: Vec<FileRecord>,
+}
+
+/// One file of a workload's disk, or a program of the selftests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileRecord {
@@ -251,6 +266,7 @@ impl Report {
             notes: Vec::new(),
             suite,
             workload: None,
+            selftests: None,
             base: None,
             patched: None,
             accelerator: None,

@@ -21,10 +21,13 @@ pub struct Suite {
     pub name: String,
     /// What it is for, in a sentence.
     pub description: String,
-    /// Patterns of test names (see [`mthp_record::job::selects`]); at least one, unless there is a workload.
+    /// Patterns of test names (see [`mthp_record::job::selects`]); at least one, unless there is a workload or
+    /// there are selftests.
     pub tests: Vec<String>,
     /// The workload (`configs/workloads/<name>.toml`) all of whose scenarios are tests of the suite too.
     pub workload: Option<String>,
+    /// The list (`configs/selftests/<name>.toml`) of the kernel's own selftests that are tests of the suite too.
+    pub selftests: Option<String>,
     /// The machine.
     pub guest: Guest,
     /// The deadlines under KVM; slower accelerators scale them.
@@ -105,6 +108,7 @@ struct Raw {
     description: String,
     tests: Spanned<Vec<Spanned<String>>>,
     workload: Option<String>,
+    selftests: Option<String>,
     guest: Spanned<Guest>,
     deadlines: Spanned<Deadlines>,
     boots: Spanned<u32>,
@@ -146,7 +150,7 @@ impl Suite {
         if raw.name.get_ref().trim().is_empty() {
             return fault(raw.name.span(), "the suite has no name".to_owned());
         }
-        if raw.tests.get_ref().is_empty() && raw.workload.is_none() {
+        if raw.tests.get_ref().is_empty() && raw.workload.is_none() && raw.selftests.is_none() {
             return fault(raw.tests.span(), "a suite without tests proves nothing".to_owned());
         }
         for pattern in raw.tests.get_ref() {
@@ -181,6 +185,7 @@ impl Suite {
             description: raw.description,
             tests: raw.tests.into_inner().into_iter().map(Spanned::into_inner).collect(),
             workload: raw.workload,
+            selftests: raw.selftests,
             guest: raw.guest.into_inner(),
             deadlines: raw.deadlines.into_inner(),
             boots: raw.boots.into_inner(),

@@ -3,6 +3,7 @@
 mod identity;
 mod log;
 mod make;
+mod selftests;
 
 use std::{
     fs,
@@ -14,6 +15,7 @@ use std::{
 use anyhow::{Context, Result};
 pub use identity::{Cost, KernelIdentity, PatchIdentity};
 pub use log::first_errors;
+pub use selftests::{Program, Selftests, Unbuilt, selftests};
 
 use self::{
     identity::Stored,

@@ -35,12 +35,14 @@ pub enum Kind {
     Part,
     /// Disks of workloads.
     Disk,
+    /// Built selftests of kernels.
+    Selftests,
     /// Where builds take place. An entry here is never complete: it belongs to who holds its lock.
     Work,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Download,
         Self::Repository,
         Self::Tree,
@@ -48,6 +50,7 @@ impl Kind {
         Self::Kernel,
         Self::Part,
         Self::Disk,
+        Self::Selftests,
         Self::Work,
     ];
 
@@ -60,6 +63,7 @@ impl Kind {
             Self::Kernel => "kernels",
             Self::Part => "parts",
             Self::Disk => "disks",
+            Self::Selftests => "selftests",
             Self::Work => "work",
         }
     }

@@ -21,6 +21,8 @@ pub struct Needs {
     pub disk: bool,
     /// Whether Python packages are fetched.
     pub wheels: bool,
+    /// Whether a kernel's selftests are built.
+    pub selftests: bool,
 }
 
 /// Something that is not there.
@@ -47,6 +49,8 @@ enum Probe {
     Program(&'static str),
     /// A header in one of the usual folders.
     Header(&'static str),
+    /// A library to link with, which the compiler finds.
+    Library(&'static str),
     /// A module that Python runs. Debian has the interpreter without it.
     Module(&'static str),
 }
@@ -100,6 +104,11 @@ const PIP: Tool = tool(
     Probe::Module("pip"),
     ["python3-pip", "python3-pip", "python-pip", "python3-pip", "py3-pip"],
 );
+const STATIC_LIBC: Tool = tool(
+    "the C library to link statically with",
+    Probe::Library("libc.a"),
+    ["libc6-dev", "glibc-static", "glibc", "glibc-devel-static", "musl-dev"],
+);
 const CURL: Tool = program("curl", ["curl"; 5]);
 const GIT: Tool = program("git", ["git"; 5]);
 
@@ -116,6 +125,9 @@ pub fn missing(needs: &Needs) -> Vec<Missing> {
     if needs.wheels {
         tools.push(&PIP);
     }
+    if needs.selftests {
+        tools.push(&STATIC_LIBC);
+    }
     let is = |kind: fn(&SourceSpec) -> bool| needs.sources.iter().any(kind);
     if is(|source| matches!(source, SourceSpec::Tarball { place, .. } if is_url(place))) {
         tools.push(&CURL);
@@ -130,6 +142,7 @@ pub fn missing(needs: &Needs) -> Vec<Missing> {
         .filter(|tool| !match tool.probe {
             Probe::Program(name) => find(&folders, name).is_some(),
             Probe::Header(name) => has_header(name),
+            Probe::Library(name) => has_library(name),
             Probe::Module(name) => runs_module(name),
         })
         .map(|tool| Missing { what: tool.what.to_owned(), packages: tool.packages.map(str::to_owned) })
@@ -204,6 +217,12 @@ fn has_header(name: &str) -> bool {
         .any(|folder| Path::new(folder).join(name).is_file())
 }
 
+/// The compiler answers with the bare name for what it does not find.
+fn has_library(name: &str) -> bool {
+    process::capture(Command::new("gcc").arg(format!("-print-file-name={name}")))
+        .is_ok_and(|path| String::from_utf8_lossy(&path).trim() != name)
+}
+
 fn runs_module(name: &str) -> bool {
     process::capture(Command::new("python3").args(["-m", name, "--version"])).is_ok()
 }
@@ -267,6 +286,12 @@ mod tests {
     #[test]
     fn a_module_is_there_if_python_runs_it() {
         assert!(!runs_module("no_such_module"));
+    }
+
+    #[test]
+    fn a_library_is_there_if_the_compiler_finds_it() {
+        assert!(has_library("libgcc.a"));
+        assert!(!has_library("libno_such_library.a"));
     }
 
     #[test]

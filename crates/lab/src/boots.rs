@@ -13,6 +13,7 @@ use mthp_judge::suite::Suite;
 use mthp_record::{
     boot::{BootOutcome, BootRecord, Side},
     job::{Job, Misbehaviour},
+    selftest::PROGRAMS,
 };
 use mthp_vm::{
     accel::{Accel, AccelChoice, Accelerator, choose, in_words, kvm_opens},
@@ -24,7 +25,7 @@ use mthp_vm::{
 
 use crate::{
     event::{Event, Events},
-    schedule,
+    schedule, selftests,
     stop::Stop,
     workload::Loaded,
 };
@@ -44,6 +45,8 @@ pub struct Setting {
     pub tests: Vec<String>,
     /// The workload's scenarios and disk, if the suite has one.
     pub workload: Option<Loaded>,
+    /// The kernel's own selftests, if the suite has some.
+    pub selftests: Option<selftests::Loaded>,
     /// What runs the guest's instructions.
     pub accel: Accel,
     /// Where the consoles' logs go; it exists.
@@ -97,10 +100,19 @@ impl Setting {
             nonce,
             tests: self.tests.clone(),
             scenarios: self.workload.iter().flat_map(|loaded| loaded.scenarios.clone()).collect(),
+            selftests: self.selftests.iter().flat_map(|loaded| loaded.tests.clone()).collect(),
             test_deadline_secs: deadlines.test_secs,
             misbehave: self.misbehave,
         };
-        let more: Vec<Member<'_>> = self.extra.iter().map(Extra::member).collect();
+        let mut more: Vec<Member<'_>> = self.extra.iter().map(Extra::member).collect();
+        if let Some(loaded) = &self.selftests {
+            more.push(Member::Folder { path: PROGRAMS });
+            more.extend(loaded.programs.iter().map(|program| Member::File {
+                path: &program.path,
+                permissions: 0o755,
+                content: &program.content,
+            }));
+        }
         let archive = initramfs::build_with(&self.runner, &job, &more)?;
         let file = tempfile::Builder::new()
             .prefix(&format!("initramfs-{side}-{index}-"))
@@ -233,6 +245,7 @@ pub fn accelerator(
         trial.folder = trial_folder.path().to_owned();
         trial.tests = Vec::new();
         trial.workload = None;
+        trial.selftests = None;
         trial.suite.deadlines.boot_secs = secs(deadline);
         trial.suite.deadlines.run_secs = secs(deadline);
         trial.boot(vmlinux, Side::Base, 0, stop, &|_| {})

@@ -21,6 +21,7 @@ use crate::{
     laboratory::Lab,
     request::{BaseKernel, Request},
     selection::Selection,
+    selftests,
     timing::Timings,
     workload::{self, Gathered, Loaded, Workload},
 };
@@ -96,7 +97,10 @@ fn fill(
     let spec = workload::spec(lab.project(), suite, request.workload.as_deref())?;
     let runner = timings.time("guest runner", || guest::build(lab.project(), events))?;
     let cases = spec.as_ref().map(|spec| spec.cases.as_slice()).unwrap_or_default();
-    let selection = Selection::of(suite, &runner.tests, cases, &request.tests)?;
+    let selftest_spec = selftests::spec(lab.project(), suite)?;
+    let names: Vec<String> =
+        selftest_spec.iter().flat_map(|spec| &spec.tests).map(|test| test.name.clone()).collect();
+    let selection = Selection::of(suite, &runner.tests, cases, &names, &request.tests)?;
     let gathered = match spec {
         Some(spec) if selection.has_scenarios() => Some(Gathered::of(lab, spec, events)?),
         _ => None,
@@ -112,6 +116,13 @@ fn fill(
         None => None,
     };
     report.workload = workload.as_ref().map(Workload::record);
+    let selftests = match &selftest_spec {
+        Some(spec) if !selection.selftests.is_empty() => Some(timings.time("selftests", || {
+            selftests::build(lab, &base_source, patches, spec, &selection.selftests, events)
+        })?),
+        _ => None,
+    };
+    report.selftests = selftests.as_ref().map(|selftests| selftests.record.clone());
     let started = Instant::now();
     let base =
         lab.build(&base_source, &[], "base kernel", events).context("failed to build the base kernel")?;
@@ -136,14 +147,17 @@ fn fill(
         report.notes.push("the patch changes no built object: both images are identical".to_owned());
     }
 
+    report.notes.extend(selftests.iter().flat_map(|selftests| selftests.notes.clone()));
+
     let mut setting = lab.setting_of(suite.clone(), selection.tests.clone(), runner.program, folder.path());
     let chosen = timings
         .time("accelerator", || accelerator(request.accel, &setting, &base.vmlinux, lab.stop(), events))?;
     setting.accel = chosen.accel;
+    setting.selftests = selftests.map(|selftests| selftests.loaded);
     report.accelerator = Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
     if let Some(workload) = &workload {
         let (scenarios, left_out) = selection.scenarios(chosen.accel == Accel::Tcg);
-        if scenarios.is_empty() && selection.tests.is_empty() {
+        if scenarios.is_empty() && selection.tests.is_empty() && selection.selftests.is_empty() {
             return Err(BadInput(format!(
                 "failed to find a scenario that is not slow, for emulation; name one with --test: {}",
                 left_out.join(", ")

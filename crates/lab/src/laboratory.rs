@@ -104,6 +104,7 @@ impl Lab {
             suite,
             tests,
             workload: None,
+            selftests: None,
             accel: Accel::Tcg,
             folder: folder.to_owned(),
             misbehave: None,

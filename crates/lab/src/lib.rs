@@ -19,6 +19,7 @@ pub mod reproduce;
 mod request;
 mod schedule;
 mod selection;
+pub mod selftests;
 mod stop;
 mod timing;
 pub mod workload;

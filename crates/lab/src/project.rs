@@ -10,6 +10,8 @@ use mthp_judge::{file::FileError, suite::Suite};
 use mthp_kernel::{BadInput, files, manifest::KernelManifest};
 use mthp_ledger::{claim::file::Claim, corpus::entry::Entry};
 
+use crate::selftests;
+
 /// The checkout.
 #[derive(Clone, Debug)]
 pub struct Project {
@@ -128,6 +130,18 @@ impl Project {
     /// When there is none of that name (the error lists those there are).
     pub fn workload(&self, name: &str) -> Result<PathBuf> {
         self.named("configs/workloads", name, "workload")
+    }
+
+    /// A list of selftests of `configs/selftests/`, by name.
+    ///
+    /// # Errors
+    /// When there is none of that name (the error lists those there are) or its file is malformed.
+    pub fn selftests(&self, name: &str) -> Result<selftests::Spec> {
+        let path = self.named("configs/selftests", name, "list of selftests")?;
+        let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
+        let spec = selftests::Spec::parse(&text)
+            .map_err(|error| BadInput(format!("failed to read the selftests {}: {error}", path.display())))?;
+        Ok(spec)
     }
 
     /// The kconfig fragments of those names.

@@ -12,21 +12,24 @@ pub struct Selection {
     pub tests: Vec<String>,
     /// The workload's scenarios.
     cases: Vec<Case>,
+    /// Names of the kernel's own selftests.
+    pub selftests: Vec<String>,
     /// Did the user name them?
     named: bool,
 }
 
 impl Selection {
-    /// The suite's tests among those the runner knows, and the workload's cases, that one of the patterns selects;
+    /// The suite's tests among those the runner knows, the workload's cases and the selftests, that one of the patterns selects;
     /// all of them without a pattern.
     ///
     /// # Errors
-    /// When a pattern selects nothing (the error lists what there is), nothing is left, or a scenario has the name of a
-    /// test.
+    /// When a pattern selects nothing (the error lists what there is), nothing is left, or a scenario or a selftest has the
+    /// name of a test.
     pub fn of(
         suite: &Suite,
         known: &[String],
         cases: &[Case],
+        selftests: &[String],
         patterns: &[String],
     ) -> Result<Self, BadInput> {
         // The guest would run the test in its place.
@@ -37,10 +40,15 @@ impl Selection {
                 case.scenario.name
             )));
         }
+        let scenario = |name: &String| cases.iter().any(|case| case.scenario.name == *name);
+        if let Some(name) = selftests.iter().find(|name| taken(name) || scenario(name)) {
+            return Err(BadInput(format!("failed to use the selftests: {name} is another test's name")));
+        }
         let of_suite: Vec<&String> = known.iter().filter(|name| suite.selects(name)).collect();
         let names: Vec<&str> = cases
             .iter()
             .map(|case| case.scenario.name.as_str())
+            .chain(selftests.iter().map(String::as_str))
             .chain(of_suite.iter().map(|name| name.as_str()))
             .collect();
         if let Some(pattern) =
@@ -60,6 +68,7 @@ impl Selection {
         Ok(Self {
             tests: of_suite.into_iter().filter(|name| wanted(name)).cloned().collect(),
             cases: cases.iter().filter(|case| wanted(&case.scenario.name)).cloned().collect(),
+            selftests: selftests.iter().filter(|name| wanted(name)).cloned().collect(),
             named: !patterns.is_empty(),
         })
     }
@@ -98,7 +107,13 @@ mod tests {
         let suite = Suite::parse(SUITE).unwrap();
         let cases = Spec::parse(WORKLOAD, Path::new("")).unwrap().cases;
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-        Selection::of(&suite, &["placement/2MiB".to_owned()], &cases, &patterns)
+        Selection::of(
+            &suite,
+            &["placement/2MiB".to_owned()],
+            &cases,
+            &["kselftest-mm/mkdirty".to_owned()],
+            &patterns,
+        )
     }
 
     fn names(scenarios: &[Scenario]) -> Vec<&str> {
@@ -121,8 +136,20 @@ mod tests {
     fn a_scenario_does_not_hide_behind_a_tests_name() {
         let suite = Suite::parse(SUITE).unwrap();
         let cases = Spec::parse(WORKLOAD, Path::new("")).unwrap().cases;
-        let error = Selection::of(&suite, &["yolov5/160".to_owned()], &cases, &[]).unwrap_err();
+        let error = Selection::of(&suite, &["yolov5/160".to_owned()], &cases, &[], &[]).unwrap_err();
         assert!(error.0.contains("yolov5/160 is a memory test's name"), "{}", error.0);
+    }
+
+    #[test]
+    fn patterns_reach_selftests_and_no_two_tests_share_a_name() {
+        let found = select(&["kselftest-mm/*"]).unwrap();
+        assert_eq!(found.selftests, ["kselftest-mm/mkdirty"]);
+        assert!(found.tests.is_empty() && !found.has_scenarios());
+        assert!(select(&["placement/*"]).unwrap().selftests.is_empty());
+        let suite = Suite::parse(SUITE).unwrap();
+        let name = ["placement/2MiB".to_owned()];
+        let error = Selection::of(&suite, &name, &[], &name, &[]).unwrap_err();
+        assert!(error.0.contains("placement/2MiB is another test's name"), "{}", error.0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::workload::Scenario;
+use crate::{selftest::Selftest, workload::Scenario};
 
 /// Where the job lies in the initramfs.
 pub const JOB_PATH: &str = "/job.json";
@@ -19,6 +19,8 @@ pub struct Job {
     pub tests: Vec<String>,
     /// The workload's scenarios; they run before all other tests.
     pub scenarios: Vec<Scenario>,
+    /// The kernel's own selftests to run, behind the scenarios and before all other tests.
+    pub selftests: Vec<Selftest>,
     /// The deadline of each test in seconds, already scaled for the accelerator.
     pub test_deadline_secs: u32,
     /// A fault the runner commits on purpose instead of its work; only the suite's own tests set it.

@@ -8,4 +8,5 @@ pub mod frame;
 pub mod job;
 pub mod message;
 pub mod result;
+pub mod selftest;
 pub mod workload;

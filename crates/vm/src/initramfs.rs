@@ -114,6 +114,7 @@ mod tests {
             nonce: 7,
             tests: vec!["placement/*".to_owned()],
             scenarios: Vec::new(),
+            selftests: Vec::new(),
             test_deadline_secs: 60,
             misbehave: None,
         }

@@ -64,6 +64,7 @@ fn needs(options: &TestKernel, spec: Option<&Spec>) -> Result<Needs> {
     Ok(Needs {
         sources: vec![source],
         qemu: options.common.qemu.is_none(),
+        selftests: Project::here()?.suite(&options.suite)?.0.selftests.is_some(),
         ..setup::of_workload(spec, &options.common)?
     })
 }

@@ -30,6 +30,39 @@ pub fn first_errors(log: &str) -> Vec<String> {
         .collect()
 }
 
+/// Why a program of one file was not built, in the compiler's words, or the linker's.
+pub(super) fn why_not_built(log: &str, program: &str) -> String {
+    const MAX: usize = 160;
+    let stem = program.strip_suffix("_64").or_else(|| program.strip_suffix("_32")).unwrap_or(program);
+    let own = format!("{stem}.c:");
+    let compiler = log.lines().find(|line| {
+        let at_own = line.find(&own).is_some_and(|at| at == 0 || line.get(..at).is_some_and(|it| it.ends_with('/')));
+        at_own && line.contains("error:")
+    });
+    let why = match compiler {
+        Some(line) => line.split_once("error:").map_or(line, |(_, why)| why),
+        None => linkers_words(log, program).unwrap_or("see the log"),
+    };
+    why.trim().chars().take(MAX).collect()
+}
+
+/// With its words kept together, what make says of a target follows what its tools said.
+fn linkers_words<'a>(log: &'a str, program: &str) -> Option<&'a str> {
+    let target = format!("/{program}] Error");
+    let mut words = None;
+    for line in log.lines() {
+        if line.starts_with("make") && line.contains("*** [") {
+            if line.contains(&target) {
+                return words;
+            }
+            words = None;
+        } else if line.contains("ld: ") || line.contains("undefined reference") {
+            words = words.or(Some(line));
+        }
+    }
+    None
+}
+
 /// Whether a line of kbuild's output is a step done, as `  CC      mm/mmap.o`.
 pub(super) fn is_step(line: &[u8]) -> bool {
     line.starts_with(b"  ") && line.get(2).is_some_and(u8::is_ascii_uppercase)
@@ -40,6 +73,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn each_program_that_was_not_built_has_its_own_reason() {
+        let log = "migration.c:12:10: fatal error: numa.h: No such file or directory\n   12 | #include <numa.h>\n\
+            make: *** [../lib.mk:222: /out/migration] Error 1\n\
+            x/protection_keys.c:3:1: error: unknown type name 'u6'\n\
+            make: *** [Makefile:1: /out/protection_keys_64] Error 1\n\
+            /usr/bin/ld: cannot find -lcap: No such file or directory\ncollect2: error: ld returned 1 exit status\n\
+            make: *** [../lib.mk:222: /out/memfd_secret] Error 1\n";
+        assert_eq!(why_not_built(log, "migration"), "numa.h: No such file or directory");
+        assert_eq!(why_not_built(log, "protection_keys_64"), "unknown type name 'u6'");
+        assert_eq!(
+            why_not_built(log, "memfd_secret"),
+            "/usr/bin/ld: cannot find -lcap: No such file or directory"
+        );
+        assert_eq!(why_not_built(log, "keys"), "see the log");
+    }
 
     #[test]
     fn the_compilers_words_and_not_makes() {

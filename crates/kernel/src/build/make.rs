@@ -1,7 +1,9 @@
 //! `make` in a kernel tree, always in the same way: no variable of the caller's reaches it.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::AtomicBool,
@@ -80,7 +82,56 @@ impl Make<'_> {
         Ok((spent, done))
     }
 
-    fn command(&self) -> Command {
+    /// Makes the headers that programs see, in the build's own folder.
+    pub(super) fn headers(&self) -> Result<Spent> {
+        let mut make = self.command();
+        make.arg("headers");
+        self.run(&mut make, |_| {})
+    }
+
+    /// What the Makefile of a folder of selftests builds.
+    pub(super) fn selftest_names(&self, group: &str, output: &Path) -> Result<Vec<String>> {
+        let mut make = self.selftest_command(group, output);
+        make.args(["--silent", "mthp-names"])
+            .arg("--eval=mthp-names: ; @echo $(notdir $(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED) $(TEST_GEN_FILES))");
+        let text = process::capture(&mut make)?;
+        let mut names: Vec<String> = String::from_utf8_lossy(&text)
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Builds a folder of selftests as far as it goes: a program that does not build stops no other.
+    pub(super) fn selftests(&self, group: &str, output: &Path) -> Result<()> {
+        let mut make = self.selftest_command(group, output);
+        make.args(["--keep-going", "all"]);
+        process::run_logged(&mut make, self.log, self.stop, |_| {}).map(drop)
+    }
+
+    fn selftest_command(&self, group: &str, output: &Path) -> Command {
+        let mut make = self.bare();
+        make.arg("-C").arg(self.tree.join("tools/testing/selftests").join(group));
+        let headers = self.tree.join("build/usr/include");
+        let set = |name: &str, value: &Path| {
+            let mut text = OsString::from(format!("{name}="));
+            text.push(value);
+            text
+        };
+        let mut include = OsString::from("KHDR_INCLUDES=-isystem ");
+        include.push(&headers);
+        make.arg(set("OUTPUT", output)).arg(include);
+        // Not by LDFLAGS: some rules leave them out. Without symbols a program is a fifth.
+        make.args(["ARCH=x86_64", "USERCFLAGS=-static -s"]);
+        make
+    }
+
+    fn bare(&self) -> Command {
         let mut make = Command::new("make");
         make.current_dir(self.tree).env_clear();
         for name in ["PATH", "HOME", "TMPDIR"] {
@@ -95,11 +146,16 @@ impl Make<'_> {
             .env("KBUILD_BUILD_HOST", "regress")
             .env("KBUILD_BUILD_VERSION", "1")
             // Or setlocalversion would take a repository around the cache for the kernel's.
-            .env("GIT_CEILING_DIRECTORIES", self.cache)
-            .arg(format!("-j{}", thread::available_parallelism().map_or(1, std::num::NonZero::get)))
+            .env("GIT_CEILING_DIRECTORIES", self.cache);
+        make.arg(format!("-j{}", thread::available_parallelism().map_or(1, std::num::NonZero::get)))
             // A compiler's words stay together in the log.
-            .arg("--output-sync=target")
-            .args(["O=build", "ARCH=x86_64", "LOCALVERSION="]);
+            .arg("--output-sync=target");
+        make
+    }
+
+    fn command(&self) -> Command {
+        let mut make = self.bare();
+        make.args(["O=build", "ARCH=x86_64", "LOCALVERSION="]);
         if let Some(folder) = &self.ccache {
             make.env("CCACHE_DIR", folder)
                 .env("CCACHE_BASEDIR", self.cache)

@@ -127,6 +127,12 @@ impl Changes {
         self.files.keys().map(String::as_str)
     }
 
+    /// The hash of a file's new content; none for one that is gone, or is not different.
+    #[must_use]
+    pub fn sha256(&self, path: &str) -> Option<String> {
+        self.files.get(path)?.as_ref().map(|node| files::sha256(&node.contents))
+    }
+
     /// Writes the changes into a clone of the tree. Files are replaced and never written to: the clone shares
     /// them with the tree.
     ///
