@@ -32,6 +32,7 @@ impl Area {
     }
 
     fn advise_all(&self, advice: i32, name: &str) -> Result<()> {
-        super::advise(self.start, self.len, advice).with_context(|| format!("failed to give the advice {name}"))
+        super::advise(self.start, self.len, advice)
+            .with_context(|| format!("failed to give the advice {name}"))
     }
 }

@@ -95,7 +95,7 @@ impl Suites {
         let used = self.get(suite)?;
         let cases = used.workload.as_ref().map(|(spec, _)| spec.cases.as_slice()).unwrap_or_default();
         let tests: Vec<String> = tests.iter().cloned().collect();
-        Ok(Selection::of(&used.suite, &runner.tests, cases, &tests)?)
+        Ok(Selection::of(&used.suite, &runner.tests, cases, &[], &tests)?)
     }
 
     /// Everything that must be booted, each with the tests that claims ask for.
