@@ -1,5 +1,9 @@
 //! Safe wrappers of the memory system calls that the tests make.
 
+pub mod advice;
+pub mod contents;
+pub mod numa;
+
 use std::{
     io,
     ops::Range,

@@ -5,11 +5,14 @@ mod files;
 mod fragmentation;
 mod hints;
 mod khugepaged;
+mod khugepaged_advice;
 pub mod layout;
+mod migration;
 mod mixed;
 mod mthp;
 mod placement;
 mod shared;
+mod shmem;
 
 use std::collections::BTreeMap;
 
@@ -43,7 +46,10 @@ pub fn all() -> impl Iterator<Item = &'static Test> {
         hints::TESTS,
         shared::TESTS,
         files::TESTS,
+        shmem::TESTS,
         khugepaged::TESTS,
+        khugepaged_advice::TESTS,
+        migration::TESTS,
         mthp::TESTS,
         fragmentation::TESTS,
     ]
