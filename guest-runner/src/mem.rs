@@ -2,9 +2,11 @@
 
 pub mod advice;
 pub mod bytes;
+pub mod contents;
 pub mod discard;
 pub mod hugetlb;
 pub mod lock;
+pub mod numa;
 pub mod outcome;
 pub mod over;
 pub mod pagemap;

@@ -21,6 +21,10 @@ pub enum Need {
     FileSystem(&'static str),
     /// The mTHP size in KiB.
     MthpKib(u64),
+    /// A THP setting under its folder in sysfs.
+    ThpSetting(&'static str),
+    /// So many NUMA nodes with memory.
+    Nodes(usize),
     /// A pool of huge pages (hugetlb), of the default size.
     HugetlbPool,
     /// Filters of system calls.
@@ -58,6 +62,13 @@ impl Need {
             }
             Self::MthpKib(kib) => (!thp::size_dir(kib).join("stats").is_dir())
                 .then(|| format!("the kernel has no mTHP of {kib} KiB with statistics")),
+            Self::ThpSetting(name) => (!Path::new(thp::ROOT).join(name).exists())
+                .then(|| format!("the kernel has no THP setting {name}")),
+            Self::Nodes(count) => {
+                let nodes = fs::read_to_string("/sys/devices/system/node/has_memory").unwrap_or_default();
+                let found = members(&nodes);
+                (found < count).then(|| format!("the guest has {found} NUMA nodes with memory, not {count}"))
+            }
             Self::Seccomp => {
                 let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
                 (!status.contains("Seccomp_filters:"))
@@ -85,6 +96,18 @@ impl Need {
     }
 }
 
+/// How many numbers a list like `0-1,4` names.
+fn members(list: &str) -> usize {
+    list.trim()
+        .split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+            (last + 1).checked_sub(first)
+        })
+        .sum()
+}
+
 fn lists(filesystems: &str, name: &str) -> bool {
     filesystems.lines().any(|line| line.split_whitespace().next_back() == Some(name))
 }
@@ -100,6 +123,14 @@ mod tests {
         assert!(lists(text, "ext4"));
         assert!(!lists(text, "ext"));
         assert!(!lists(text, "nodev"));
+    }
+
+    #[test]
+    fn a_list_of_nodes_is_counted() {
+        assert_eq!(members("0-1\n"), 2);
+        assert_eq!(members("0,2-4"), 4);
+        assert_eq!(members("0"), 1);
+        assert_eq!(members("\n"), 0);
     }
 
     #[test]

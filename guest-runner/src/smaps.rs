@@ -13,6 +13,10 @@ pub struct Vma {
     pub line: String,
     /// `AnonHugePages`.
     pub anon_huge_kib: i64,
+    /// `ShmemPmdMapped`.
+    pub shmem_huge_kib: i64,
+    /// `Rss`.
+    pub rss_kib: i64,
     /// `VmFlags`.
     pub flags: Vec<String>,
 }
@@ -26,6 +30,8 @@ pub fn parse(text: &str) -> Vec<Vma> {
         } else if let (Some(vma), Some((name, value))) = (vmas.last_mut(), line.split_once(':')) {
             match name {
                 "AnonHugePages" => vma.anon_huge_kib = kib(value).unwrap_or(0),
+                "ShmemPmdMapped" => vma.shmem_huge_kib = kib(value).unwrap_or(0),
+                "Rss" => vma.rss_kib = kib(value).unwrap_or(0),
                 "VmFlags" => vma.flags = value.split_whitespace().map(str::to_owned).collect(),
                 _ => {}
             }

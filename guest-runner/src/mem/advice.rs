@@ -6,6 +6,14 @@ use nix::libc;
 use super::Area;
 
 impl Area {
+    /// `MADV_HUGEPAGE`: huge pages are wanted here.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn want_huge(&self) -> Result<()> {
+        self.advise_all(libc::MADV_HUGEPAGE, "MADV_HUGEPAGE")
+    }
+
     /// `MADV_MERGEABLE`: KSM may merge its pages.
     ///
     /// # Errors

@@ -7,9 +7,11 @@ mod fragmentation;
 mod hints;
 mod hugetlb;
 mod khugepaged;
+mod khugepaged_advice;
 mod ksm;
 pub mod layout;
 mod memfd;
+mod migration;
 mod mixed;
 mod mlock;
 mod mthp;
@@ -17,6 +19,7 @@ mod pagemap;
 mod placement;
 mod procfs;
 mod shared;
+mod shmem;
 mod shmem_sizes;
 mod swap;
 mod tmpfs;
@@ -54,7 +57,10 @@ pub fn all() -> impl Iterator<Item = &'static Test> {
         hints::TESTS,
         shared::TESTS,
         files::TESTS,
+        shmem::TESTS,
         khugepaged::TESTS,
+        khugepaged_advice::TESTS,
+        migration::TESTS,
         mthp::TESTS,
         pagemap::TESTS,
         userfaultfd::TESTS,
