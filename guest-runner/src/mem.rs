@@ -2,7 +2,6 @@
 
 pub mod advice;
 pub mod bytes;
-pub mod contents;
 pub mod discard;
 pub mod hugetlb;
 pub mod lock;
@@ -10,11 +9,11 @@ pub mod numa;
 pub mod outcome;
 pub mod over;
 pub mod pagemap;
-pub mod peek;
 pub mod seal;
 pub mod swap;
 pub mod sysv;
 pub mod uffd;
+pub mod words;
 
 use std::{
     io,

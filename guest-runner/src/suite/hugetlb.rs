@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::{Findings, Test};
 use crate::{
     isolate::{beside_fork, isolated},
-    mem::{MIB, PMD, Reserved, discard::discard, hugetlb, outcome::DONE, peek, sysv::Segment},
+    mem::{MIB, PMD, Reserved, discard::discard, hugetlb, outcome::DONE, sysv::Segment},
     needs::Need,
 };
 
@@ -43,10 +43,10 @@ fn move_with_hole(findings: &mut Findings) -> Result<()> {
         let whole = reserved.start().next_multiple_of(GIB) - reserved.start();
         // Two pages before the boundary, where nothing else is, and two behind it.
         let area = hugetlb::map_fixed(&reserved, whole + GIB - 2 * PMD, 4 * PMD)?;
-        peek::set_byte(&area, 2 * PMD, 0xa)?;
-        peek::set_byte(&area, 3 * PMD, 0xb)?;
+        area.set_byte(2 * PMD, 0xa)?;
+        area.set_byte(3 * PMD, 0xb)?;
         let moved = hugetlb::move_fixed(area, &reserved, whole + 3 * GIB - PMD)?;
-        let marks = (2..4).map(|page| Ok(format!("{:x}", peek::byte(&moved, page * PMD)?)));
+        let marks = (2..4).map(|page| Ok(format!("{:x}", moved.byte(page * PMD)?)));
         Ok(marks.collect::<Result<Vec<_>>>()?.join(","))
     })?;
     findings.check(
@@ -113,7 +113,7 @@ fn shm_resident(findings: &mut Findings) -> Result<()> {
         let area = segment.attach(2 * PMD)?;
         let mut resident = vec![segment.resident_bytes()? / 1024];
         for page in 0..2 {
-            peek::set_byte(&area, page * PMD, 1)?;
+            area.set_byte(page * PMD, 1)?;
             resident.push(segment.resident_bytes()? / 1024);
         }
         Ok(resident.iter().map(u64::to_string).collect::<Vec<_>>().join(","))

@@ -52,7 +52,7 @@ fn moved(findings: &mut Findings, huge: bool) -> Result<()> {
     let (wrong, wrong_later, lost, huge_before, huge_after) = isolated(|| {
         mem::forbid_thp(!huge)?;
         let area = mem::map(Kind::Private, 4 * MIB)?;
-        area.fill(STEP)?;
+        area.fill_words(STEP)?;
         let huge_before = huge_kib(&area)?;
         let pages: Vec<_> = area.range().step_by(PAGE).collect();
         let target = other_node(area.start())?;
@@ -60,7 +60,7 @@ fn moved(findings: &mut Findings, huge: bool) -> Result<()> {
         let named: Vec<_> = area.range().step_by(if huge { PMD } else { PAGE }).collect();
         let wrong = not_on(target, &numa::move_to(&named, target)?);
         let wrong_later = not_on(target, &numa::nodes_of(&pages)?);
-        Ok((wrong, wrong_later, area.lost(STEP)?, huge_before, huge_kib(&area)?))
+        Ok((wrong, wrong_later, area.lost_words(STEP)?, huge_before, huge_kib(&area)?))
     })?;
     findings.metric("anon-huge-before-kib", huge_before, Unit::Kib, Polarity::Neutral);
     findings.metric("anon-huge-after-kib", huge_after, Unit::Kib, Polarity::Neutral);

@@ -12,7 +12,6 @@ use crate::{
         discard::discard,
         outcome::outcome,
         pagemap::{PFNZERO, PRESENT, Pagemap, WRITTEN, pages_in_words},
-        peek,
         uffd::{FLAG_WP, Mode, Userfaultfd},
     },
     needs::Need,
@@ -57,9 +56,9 @@ fn zero_page(findings: &mut Findings) -> Result<()> {
         mem::pin_gap(0)?;
         let area = mem::map(Kind::Private, 4 * MIB)?;
         mem::forbid_thp(true)?;
-        peek::byte(&area, 0)?;
+        area.byte(0)?;
         mem::forbid_thp(false)?;
-        peek::byte(&area, PMD)?;
+        area.byte(PMD)?;
         let in_words = |offset: usize| -> Result<String> {
             let start = area.start() + offset;
             let regions = pagemap.scan(&(start..start + PAGE), PRESENT, PRESENT | PFNZERO)?;

@@ -12,7 +12,7 @@ impl Area {
     ///
     /// # Errors
     /// When the steps leave no room for words.
-    pub fn fill(&self, step: usize) -> Result<()> {
+    pub fn fill_words(&self, step: usize) -> Result<()> {
         for offset in self.words(step)? {
             self.write_word(offset, value_at(offset))?;
         }
@@ -23,7 +23,7 @@ impl Area {
     ///
     /// # Errors
     /// When the steps leave no room for words.
-    pub fn lost(&self, step: usize) -> Result<usize> {
+    pub fn lost_words(&self, step: usize) -> Result<usize> {
         let mut lost = 0;
         for offset in self.words(step)? {
             lost += usize::from(self.read_word(offset)? != value_at(offset));
@@ -77,11 +77,11 @@ mod tests {
     #[test]
     fn what_was_written_is_there_and_what_was_overwritten_is_lost() {
         let area = mem::map(Kind::Private, 4 * PAGE).unwrap();
-        assert_eq!(area.lost(PAGE / 2).unwrap(), 8);
-        area.fill(PAGE / 2).unwrap();
-        assert_eq!(area.lost(PAGE / 2).unwrap(), 0);
+        assert_eq!(area.lost_words(PAGE / 2).unwrap(), 8);
+        area.fill_words(PAGE / 2).unwrap();
+        assert_eq!(area.lost_words(PAGE / 2).unwrap(), 0);
         area.write_word(PAGE, 0).unwrap();
-        assert_eq!(area.lost(PAGE / 2).unwrap(), 1);
+        assert_eq!(area.lost_words(PAGE / 2).unwrap(), 1);
     }
 
     #[test]
@@ -90,6 +90,6 @@ mod tests {
         assert!(area.read_word(PAGE).is_err());
         assert!(area.read_word(4).is_err());
         assert!(area.write_word(PAGE - 4, 1).is_err());
-        assert!(area.fill(4).is_err());
+        assert!(area.fill_words(4).is_err());
     }
 }
