@@ -16,7 +16,7 @@ use crate::{
 pub const TESTS: &[Test] = &[
     Test {
         name: "ksm/counters-of-a-fork",
-        contract: "proc.rst: ksm_merging_pages counts how many pages of this process are involved in KSM merging",
+        contract: "ksm.rst: ksm_merging_pages and ksm_zero_pages of a process are the pages that KSM saves for it",
         needs: &[ksm::NEED, Need::Path("/proc/self/ksm_merging_pages", "counters of KSM per process")],
         randomised: false,
         run: fork,
