@@ -24,6 +24,8 @@ pub struct Suite {
     /// Patterns of test names (see [`mthp_record::job::selects`]); at least one, unless there is a workload or
     /// there are selftests.
     pub tests: Vec<String>,
+    /// Patterns of test names that are left out all the same; a comment says why.
+    pub except: Vec<String>,
     /// The workload (`configs/workloads/<name>.toml`) all of whose scenarios are tests of the suite too.
     pub workload: Option<String>,
     /// The list (`configs/selftests/<name>.toml`) of the kernel's own selftests that are tests of the suite too.
@@ -107,6 +109,8 @@ struct Raw {
     name: Spanned<String>,
     description: String,
     tests: Spanned<Vec<Spanned<String>>>,
+    #[serde(default)]
+    except: Vec<Spanned<String>>,
     workload: Option<String>,
     selftests: Option<String>,
     guest: Spanned<Guest>,
@@ -153,7 +157,7 @@ impl Suite {
         if raw.tests.get_ref().is_empty() && raw.workload.is_none() && raw.selftests.is_none() {
             return fault(raw.tests.span(), "a suite without tests proves nothing".to_owned());
         }
-        for pattern in raw.tests.get_ref() {
+        for pattern in raw.tests.get_ref().iter().chain(&raw.except) {
             if let Some(problem) = pattern_problem(pattern.get_ref()) {
                 return fault(pattern.span(), problem);
             }
@@ -184,6 +188,7 @@ impl Suite {
             name: raw.name.into_inner(),
             description: raw.description,
             tests: raw.tests.into_inner().into_iter().map(Spanned::into_inner).collect(),
+            except: raw.except.into_iter().map(Spanned::into_inner).collect(),
             workload: raw.workload,
             selftests: raw.selftests,
             guest: raw.guest.into_inner(),
@@ -198,7 +203,8 @@ impl Suite {
     /// Is the test part of the suite?
     #[must_use]
     pub fn selects(&self, test: &str) -> bool {
-        self.tests.iter().any(|pattern| selects(pattern, test))
+        let any = |patterns: &[String]| patterns.iter().any(|pattern| selects(pattern, test));
+        any(&self.tests) && !any(&self.except)
     }
 }
 
@@ -303,6 +309,14 @@ mod tests {
         assert!(error("floor = 4", "floor = 0").contains("at least 1"));
         let twice = format!("{ALIGNMENT}\n{}", &ALIGNMENT[ALIGNMENT.find("[[gate]]").unwrap()..]);
         assert!(Suite::parse(&twice).unwrap_err().message.contains("a second gate"));
+    }
+
+    #[test]
+    fn an_exception_is_not_selected() {
+        let text = ALIGNMENT.replacen("boots =", "except = [\"placement/3*\"]\nboots =", 1);
+        let suite = Suite::parse(&text).unwrap();
+        assert!(suite.selects("placement/4MiB") && !suite.selects("placement/3MiB"));
+        assert!(error("boots =", "except = [\"*x\"]\nboots =").contains("at the end only"));
     }
 
     #[test]

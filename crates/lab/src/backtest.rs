@@ -172,7 +172,7 @@ fn fill(
     let Some((_, first)) = bases.all.values().next() else {
         bail!("failed to find anything to try");
     };
-    let tests = suite.tests.clone();
+    let tests = backtest.contracts.keys().cloned().collect();
     let mut setting = lab.setting_of(suite.clone(), tests, runner.program, folder.path());
     let accel = accelerator(request.accel, &setting, &first.vmlinux, lab.stop(), events)?;
     setting.accel = accel.accel;

@@ -84,9 +84,9 @@ impl Lab {
     /// When the suite or the guest runner is not to be had.
     pub fn setting(&self, suite: &str, accel: Accel, folder: &Path) -> Result<Setting> {
         let (suite, _) = self.project.suite(suite)?;
-        let runner = guest::build(&self.project, &|_| {})?.program;
-        let tests = suite.tests.clone();
-        Ok(Setting { accel, ..self.setting_of(suite, tests, runner, folder) })
+        let runner = guest::build(&self.project, &|_| {})?;
+        let tests = runner.tests.into_iter().filter(|name| suite.selects(name)).collect();
+        Ok(Setting { accel, ..self.setting_of(suite, tests, runner.program, folder) })
     }
 
     /// A setting made of its parts, emulated until an accelerator is chosen.
