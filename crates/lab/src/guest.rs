@@ -43,6 +43,14 @@ pub fn build(project: &Project, events: &Events<'_>) -> Result<Runner> {
     runner
 }
 
+/// The names of the guest's tests, in the order in which they run.
+///
+/// # Errors
+/// When cargo fails; the error carries its last words.
+pub fn guest_tests(project: &Project) -> Result<Vec<String>> {
+    Ok(compile(project)?.tests)
+}
+
 fn compile(project: &Project) -> Result<Runner> {
     let program = cargo_build(project, "guest-runner", Linkage::Static)?;
     let (tests, contracts) = list(&program)?;

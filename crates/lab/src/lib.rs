@@ -27,6 +27,7 @@ pub mod workload;
 pub use boots::{Extra, Setting, accelerator};
 pub use event::{Event, Events};
 pub use folder::Folder;
+pub use guest::guest_tests;
 pub use laboratory::Lab;
 pub use project::Project;
 pub use request::{BaseKernel, Request};

@@ -102,6 +102,14 @@ impl Project {
         KernelManifest::load(&path)
     }
 
+    /// The names of all suites.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn suites(&self) -> Result<Vec<String>> {
+        self.each("configs/suites", "toml", |_, name| Ok(name.to_owned()))
+    }
+
     /// A suite of `configs/suites/`, by name, with the gates of the suites that it names, and the texts of all these
     /// files.
     ///

@@ -86,6 +86,20 @@ pub fn workloads(project: &Project, claims: &[(Claim, String)]) -> Result<Vec<Sp
     Ok(specs)
 }
 
+/// What is found of a claim whose kernels were never booted: nothing.
+#[must_use]
+pub fn unmeasured(claim: Claim) -> Finding {
+    let parts = find::parts(&claim, &BTreeMap::new(), true);
+    Finding {
+        claim,
+        claim_sha256: String::new(),
+        verdict: Verdict::Undecided,
+        parts,
+        kernels: BTreeMap::new(),
+        suite: None,
+    }
+}
+
 /// Measures what decides the claims. The ledger's file says "unfinished" until the end, and why after an error.
 ///
 /// # Errors
