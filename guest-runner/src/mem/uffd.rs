@@ -15,8 +15,6 @@ use super::Area;
 pub const FLAG_WP: u64 = 1 << 0;
 /// Tell of parts that `MADV_DONTNEED` gives up.
 pub const EVENT_REMOVE: u64 = 1 << 3;
-/// Writes to protected pages go on, and are only noted.
-pub const WP_ASYNC: u64 = 1 << 15;
 
 const UFFD_API: u64 = 0xaa;
 const UFFD_USER_MODE_ONLY: i32 = 1;

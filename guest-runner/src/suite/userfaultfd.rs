@@ -1,6 +1,6 @@
 //! userfaultfd: which ranges it takes, what it answers, and what it leaves behind.
 
-use std::{fs, ops::Range, os::fd::AsFd, thread};
+use std::{ops::Range, os::fd::AsFd, thread};
 
 use anyhow::{Context, Result};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -14,10 +14,9 @@ use crate::{
         outcome::{DONE, outcome},
         over,
         pagemap::{ENTRY_UFFD_WP, Pagemap},
-        uffd::{EVENT_REMOVE, FLAG_WP, Mode, Userfaultfd, WP_ASYNC},
+        uffd::{EVENT_REMOVE, FLAG_WP, Mode, Userfaultfd},
     },
     needs::Need,
-    smaps,
 };
 
 /// Registering, copying, moving.
@@ -28,13 +27,6 @@ pub const TESTS: &[Test] = &[
         needs: &[Need::Userfaultfd(0)],
         randomised: false,
         run: low_range,
-    },
-    Test {
-        name: "userfaultfd/special-area",
-        contract: "UFFDIO_REGISTER(2const): EINVAL: there is an incompatible mapping in the range",
-        needs: &[Need::Userfaultfd(WP_ASYNC)],
-        randomised: false,
-        run: special_area,
     },
     Test {
         name: "userfaultfd/copy-while-changing",
@@ -71,26 +63,6 @@ fn low_range(findings: &mut Findings) -> Result<()> {
         "anonymous memory below vm.mmap_min_addr, once mapped, can be registered",
         lowest,
         DONE.to_owned(),
-    );
-    Ok(())
-}
-
-fn special_area(findings: &mut Findings) -> Result<()> {
-    let refused = isolated(|| {
-        let uffd = Userfaultfd::open(WP_ASYNC).context("failed to open a userfaultfd")?;
-        let maps = fs::read_to_string("/proc/self/maps").context("failed to read /proc/self/maps")?;
-        let vdso = maps
-            .lines()
-            .find(|line| line.ends_with("[vdso]"))
-            .and_then(smaps::header)
-            .context("this process has no vdso")?;
-        Ok(outcome(&uffd.register(&vdso, Mode::WriteProtect)))
-    })?;
-    findings.check(
-        "special-refused",
-        "an area of the kernel's own pages (the vdso) cannot be registered",
-        refused,
-        "EINVAL".to_owned(),
     );
     Ok(())
 }
