@@ -9,6 +9,7 @@ pub mod numa;
 pub mod outcome;
 pub mod over;
 pub mod pagemap;
+pub mod remap;
 pub mod seal;
 pub mod swap;
 pub mod sysv;

@@ -14,6 +14,7 @@ mod memfd;
 mod migration;
 mod mixed;
 mod mlock;
+mod mremap;
 mod mthp;
 mod pagemap;
 mod placement;
@@ -67,6 +68,7 @@ pub fn all() -> impl Iterator<Item = &'static Test> {
         hugetlb::TESTS,
         memfd::TESTS,
         mlock::TESTS,
+        mremap::TESTS,
         commit::TESTS,
         procfs::TESTS,
         tmpfs::TESTS,
