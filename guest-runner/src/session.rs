@@ -55,8 +55,7 @@ fn work() -> Result<()> {
     let calm = thp::Calm::enter()?;
     let tests = suite::all().filter(|test| job.tests.iter().any(|pattern| selects(pattern, test.name)));
     // The workload goes first, then the selftests: the last tests of the registry fragment memory.
-    let items: Vec<Item<'_>> =
-        job
+    let items: Vec<Item<'_>> = job
         .scenarios
         .iter()
         .map(Item::Scenario)

@@ -93,7 +93,8 @@ const KSM: &str = include_str!("../transcripts/ksm_functional_tests-twice.txt");
 #[test]
 fn nested_tests_have_the_numbers_of_their_parents() {
     use State::{Failed, Passed, Skipped};
-    let names: Vec<(String, State)> = told(NESTED).into_iter().map(|(name, _, state)| (name, state)).collect();
+    let names: Vec<(String, State)> =
+        told(NESTED).into_iter().map(|(name, _, state)| (name, state)).collect();
     let expected = [
         ("point-1.1.1", Passed),
         ("point-1.1", Passed),

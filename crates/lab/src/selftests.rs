@@ -147,7 +147,10 @@ fn why(failed: &[Unbuilt], absent: &[&str]) -> String {
 fn notes(spec: &Spec, built: &build::Selftests, absent: &[&str]) -> Vec<String> {
     let mut notes = Vec::new();
     if !absent.is_empty() {
-        notes.push(format!("selftests left out, since they could not be built: {}", why(&built.failed, absent)));
+        notes.push(format!(
+            "selftests left out, since they could not be built: {}",
+            why(&built.failed, absent)
+        ));
     }
     let new: Vec<&str> = built
         .built
@@ -157,7 +160,10 @@ fn notes(spec: &Spec, built: &build::Selftests, absent: &[&str]) -> Vec<String> 
         .filter(|name| !spec.lists(name))
         .collect();
     if !new.is_empty() {
-        notes.push(format!("new selftests of the tree, not run, since no list names them yet: {}", new.join(", ")));
+        notes.push(format!(
+            "new selftests of the tree, not run, since no list names them yet: {}",
+            new.join(", ")
+        ));
     }
     let skips: Vec<String> =
         spec.skips.iter().map(|skip| format!("{} ({})", skip.program, skip.reason)).collect();

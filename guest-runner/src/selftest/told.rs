@@ -37,7 +37,11 @@ pub fn report(test: &Selftest, ran: &Ran, findings: &mut Findings) -> Result<()>
         bail!("the program wrote more than is read of it");
     }
     let transcript = parse(&ran.output);
-    if transcript.is_ktap { points(test, ran, code, &transcript, findings) } else { status(ran, code, findings) }
+    if transcript.is_ktap {
+        points(test, ran, code, &transcript, findings)
+    } else {
+        status(ran, code, findings)
+    }
 }
 
 /// A program without points: its exit status is all there is.
@@ -79,10 +83,14 @@ fn points(
     if transcript.points.is_empty() {
         return match &transcript.bail_out {
             // Nothing is there that could be compared with the points of the other kernel.
-            Some(why) => Err(Killed(format!("ended by itself before its first point: Bail out! {why}")).into()),
+            Some(why) => {
+                Err(Killed(format!("ended by itself before its first point: Bail out! {why}")).into())
+            }
             None if code == SKIP => Err(Inapplicable(last_line(ran)).into()),
             // kselftest takes that for a pass.
-            None if code == 0 => Err(Inapplicable("it ends with success without a test point".to_owned()).into()),
+            None if code == 0 => {
+                Err(Inapplicable("it ends with success without a test point".to_owned()).into())
+            }
             None => bail!("the program reports no test point (exit status {code})"),
         };
     }
@@ -92,7 +100,8 @@ fn points(
         other => other,
     };
     let varies = |point: &Point| {
-        let named = |pattern: &String| selects(pattern, &point.name()) || selects(pattern, &point.description);
+        let named =
+            |pattern: &String| selects(pattern, &point.name()) || selects(pattern, &point.description);
         test.varies.iter().any(named)
     };
     let of = |wanted: State| {

@@ -36,7 +36,8 @@ pub(super) fn why_not_built(log: &str, program: &str) -> String {
     let stem = program.strip_suffix("_64").or_else(|| program.strip_suffix("_32")).unwrap_or(program);
     let own = format!("{stem}.c:");
     let compiler = log.lines().find(|line| {
-        let at_own = line.find(&own).is_some_and(|at| at == 0 || line.get(..at).is_some_and(|it| it.ends_with('/')));
+        let at_own =
+            line.find(&own).is_some_and(|at| at == 0 || line.get(..at).is_some_and(|it| it.ends_with('/')));
         at_own && line.contains("error:")
     });
     let why = match compiler {

@@ -131,8 +131,7 @@ pub fn selftests(
 
 /// What matters of a patch: a change of a function in `mm/` builds no other program.
 fn matters(path: &str) -> bool {
-    const FOLDERS: [&str; 5] =
-        ["tools/", "usr/", "scripts/", "include/uapi/", "arch/x86/entry/syscalls/"];
+    const FOLDERS: [&str; 5] = ["tools/", "usr/", "scripts/", "include/uapi/", "arch/x86/entry/syscalls/"];
     path == "Makefile"
         || path.ends_with(".h")
         || path.ends_with("/Kbuild")
@@ -146,7 +145,8 @@ fn key(source: &PristineTree, changes: &Changes, group: &str, toolchain: &Toolch
         let path = process::capture(Command::new("gcc").arg(format!("-print-file-name={library}")))?;
         let path = String::from_utf8_lossy(&path).trim().to_owned();
         // The bare name is the answer for a library that is not here.
-        let hash = if Path::new(&path).is_file() { files::sha256_file(Path::new(&path))? } else { String::new() };
+        let hash =
+            if Path::new(&path).is_file() { files::sha256_file(Path::new(&path))? } else { String::new() };
         parts.push(format!("{library} {hash}"));
     }
     for path in changes.paths().filter(|path| matters(path)) {

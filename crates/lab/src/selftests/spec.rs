@@ -86,14 +86,18 @@ impl Spec {
             line: error.span().map(|span| line_of(text, &span)),
             message: error.message().to_owned(),
         })?;
-        let fault = |span: Range<usize>, message: String| SpecError { line: Some(line_of(text, &span)), message };
+        let fault =
+            |span: Range<usize>, message: String| SpecError { line: Some(line_of(text, &span)), message };
         let group = raw.group.get_ref();
         if !is_name(group) {
             return Err(fault(raw.group.span(), format!("{group:?} is no name for a group")));
         }
         let folders = raw.folders.get_ref();
         if folders.is_empty() || !folders.iter().all(|folder| is_name(folder)) {
-            return Err(fault(raw.folders.span(), "folders names folders of tools/testing/selftests".to_owned()));
+            return Err(fault(
+                raw.folders.span(),
+                "folders names folders of tools/testing/selftests".to_owned(),
+            ));
         }
         if raw.tests.is_empty() {
             return Err(SpecError { line: None, message: "a list without tests proves nothing".to_owned() });
@@ -202,7 +206,12 @@ mod tests {
         assert!(error("\n[[skip]]\nprogram = \"b\"\n").contains("missing field `reason`"));
         assert!(error("deadline = 3\n").starts_with("line 6: unknown field `deadline`"));
         assert!(Spec::parse("group = \"g\"\nfolders = [\"mm\"]\n").is_err());
-        assert!(Spec::parse("group = \"g\"\nfolders = [\"../mm\"]\n").unwrap_err().to_string().starts_with("line 2:"));
+        assert!(
+            Spec::parse("group = \"g\"\nfolders = [\"../mm\"]\n")
+                .unwrap_err()
+                .to_string()
+                .starts_with("line 2:")
+        );
     }
 
     #[test]

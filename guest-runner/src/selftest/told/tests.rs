@@ -36,7 +36,8 @@ fn inapplicable(output: &str, code: i32) -> String {
 
 #[test]
 fn each_point_is_a_check_and_so_is_the_exit_status() {
-    let result = tell(&[], &ran("TAP version 13\n1..3\nok 1 a\n# why\nnot ok 2 b\nok 3 # SKIP c\n", 1)).unwrap();
+    let result =
+        tell(&[], &ran("TAP version 13\n1..3\nok 1 a\n# why\nnot ok 2 b\nok 3 # SKIP c\n", 1)).unwrap();
     assert_eq!(checks(&result), [("point-1", true), ("point-2", false), ("exit-status", false)]);
     assert_eq!(result.checks[1].promise, "b");
     assert_eq!(result.checks[1].observed, "not ok: why");
@@ -63,7 +64,10 @@ fn what_skips_all_is_not_applicable() {
     assert_eq!(inapplicable("TAP version 13\n1..0 # SKIP no root\n", 4), "no root");
     assert_eq!(inapplicable("TAP version 13\n1..2\nok 1 # SKIP no pages\n", 4), "no pages");
     assert_eq!(inapplicable("Not enough huge pages\n", 4), "Not enough huge pages");
-    assert_eq!(inapplicable("TAP version 13\n# Totals: pass:0\n", 0), "it ends with success without a test point");
+    assert_eq!(
+        inapplicable("TAP version 13\n# Totals: pass:0\n", 0),
+        "it ends with success without a test point"
+    );
 }
 
 #[test]
