@@ -52,6 +52,8 @@ pub struct Ran {
 /// When it cannot be started or read.
 pub fn run(test: &Selftest, folder: &Path) -> Result<Ran> {
     let path = format!("{PROGRAMS}/{}", test.program);
+    // Some execute themselves again, by this path.
+    std::os::unix::fs::symlink(&path, folder.join(&test.program)).context("failed to link the program")?;
     // Not by `Command::current_dir`: for that the standard library forks and wants a socket pair, and the guest has no
     // sockets. This process does nothing else.
     std::env::set_current_dir(folder).with_context(|| format!("failed to enter {}", folder.display()))?;
