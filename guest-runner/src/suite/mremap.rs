@@ -137,7 +137,8 @@ fn old_place_merges(findings: &mut Findings) -> Result<()> {
                     .context("failed to move an area away from its mapping")?;
                 reserved.map_fixed(place - PART, PART)?;
                 reserved.map_fixed(place + PART, PART)?;
-                Ok(smaps::of(&[old.start - PART..old.end + PART])?.len())
+                let around = old.start - PART..old.end + PART;
+                Ok(smaps::of(std::slice::from_ref(&around))?.len())
             })?;
             findings.check(
                 &format!("{state}-{past}"),
