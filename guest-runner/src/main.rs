@@ -7,7 +7,6 @@ mod ksm;
 mod mem;
 mod misbehave;
 mod needs;
-mod pagemap;
 mod port;
 mod proc;
 mod runner;

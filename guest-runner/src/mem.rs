@@ -11,6 +11,7 @@ pub mod over;
 pub mod pagemap;
 pub mod remap;
 pub mod seal;
+pub mod soft_dirty;
 pub mod swap;
 pub mod sysv;
 pub mod uffd;

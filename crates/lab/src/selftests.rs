@@ -15,7 +15,7 @@ use mthp_kernel::{
 };
 use mthp_record::selftest::Selftest;
 
-pub use self::spec::{Skip, Spec, SpecError};
+pub use self::spec::{Skip, Spec};
 use crate::{
     event::{Event, Events},
     laboratory::{Base, Lab, translate},

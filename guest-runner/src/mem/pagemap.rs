@@ -23,7 +23,7 @@ pub const PFNZERO: u64 = 1 << 5;
 pub const ENTRY_UFFD_WP: u64 = 1 << 57;
 
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
-const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
+pub const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
 /// `_IO('f', 255)`, which no pagemap knows.
 const UNKNOWN: libc::c_ulong = 0x66ff;
 /// More regions than a test has.
@@ -43,20 +43,20 @@ pub struct Region {
 
 /// `struct pm_scan_arg`.
 #[repr(C)]
-#[derive(Default)]
-struct ScanArg {
-    size: u64,
-    flags: u64,
-    start: u64,
-    end: u64,
-    walk_end: u64,
-    vec: u64,
-    vec_len: u64,
-    max_pages: u64,
-    category_inverted: u64,
-    category_mask: u64,
-    category_anyof_mask: u64,
-    return_mask: u64,
+#[derive(Debug, Default)]
+pub struct ScanArg {
+    pub size: u64,
+    pub flags: u64,
+    pub start: u64,
+    pub end: u64,
+    pub walk_end: u64,
+    pub vec: u64,
+    pub vec_len: u64,
+    pub max_pages: u64,
+    pub category_inverted: u64,
+    pub category_mask: u64,
+    pub category_anyof_mask: u64,
+    pub return_mask: u64,
 }
 
 /// This process's pagemap.

@@ -7,9 +7,8 @@ use super::{Findings, Test};
 use crate::{
     isolate::isolated,
     ksm::{self, Ksm},
-    mem::{self, Kind, PAGE},
+    mem::{self, Kind, PAGE, soft_dirty},
     needs::Need,
-    pagemap,
 };
 
 /// Counters across a fork, the soft-dirty bit, and `MADV_FREE` of a page that others come to share.
@@ -115,13 +114,13 @@ fn soft_dirty(findings: &mut Findings) -> Result<()> {
             area.mergeable()?;
             area.fill(|_| 7);
         }
-        pagemap::clear_soft_dirty()?;
+        soft_dirty::clear_soft_dirty()?;
         written.fill(|_| 7);
         ksm.merge()?;
         Ok((
             ksm::merged_here()?,
-            pagemap::pages_with(&written, pagemap::SOFT_DIRTY)?,
-            pagemap::pages_with(&clean, pagemap::SOFT_DIRTY)?,
+            soft_dirty::pages_with(&written, soft_dirty::SOFT_DIRTY)?,
+            soft_dirty::pages_with(&clean, soft_dirty::SOFT_DIRTY)?,
         ))
     })?;
     findings.check("merged", "equal pages are merged (pages)", merged, 2 * pages(PAGES));

@@ -5,39 +5,12 @@ use std::{fs::File, io, ops::Range, os::fd::AsRawFd};
 use anyhow::{Context, Result};
 use nix::{errno::Errno, libc, unistd::Pid};
 
-/// `_IOWR('f', 16, struct pm_scan_arg)`, include/uapi/linux/fs.h.
-const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
+use crate::mem::pagemap::{PAGEMAP_SCAN, Region, ScanArg};
+
 /// The page belongs to a PMD-sized page.
 const PAGE_IS_HUGE: u64 = 1 << 6;
 /// Regions that one call may give.
 const REGIONS: usize = 256;
-
-/// `struct pm_scan_arg`.
-#[repr(C)]
-#[derive(Default)]
-struct ScanArg {
-    size: u64,
-    flags: u64,
-    start: u64,
-    end: u64,
-    walk_end: u64,
-    vec: u64,
-    vec_len: u64,
-    max_pages: u64,
-    category_inverted: u64,
-    category_mask: u64,
-    category_anyof_mask: u64,
-    return_mask: u64,
-}
-
-/// `struct page_region`.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Region {
-    start: u64,
-    end: u64,
-    categories: u64,
-}
 
 /// A process's pagemap.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
+use mthp_judge::file::{self, FileError};
 use mthp_record::selftest::Selftest;
 use serde::Deserialize;
 use toml::Spanned;
@@ -28,26 +29,6 @@ pub struct Skip {
     /// Why a small guest cannot run it.
     pub reason: String,
 }
-
-/// Why a text is not a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecError {
-    /// The line, from 1, where the parser could tell.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl std::fmt::Display for SpecError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,13 +62,9 @@ impl Spec {
     /// # Errors
     /// When the text is not TOML, has a field too many or too few, or declares something that cannot be meant. The
     /// error names the line.
-    pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let raw: Raw = toml::from_str(text).map_err(|error| SpecError {
-            line: error.span().map(|span| line_of(text, &span)),
-            message: error.message().to_owned(),
-        })?;
-        let fault =
-            |span: Range<usize>, message: String| SpecError { line: Some(line_of(text, &span)), message };
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let raw: Raw = file::parse(text)?;
+        let fault = |span: Range<usize>, message: String| FileError::at(text, &span, message);
         let group = raw.group.get_ref();
         if !is_name(group) {
             return Err(fault(raw.group.span(), format!("{group:?} is no name for a group")));
@@ -100,7 +77,7 @@ impl Spec {
             ));
         }
         if raw.tests.is_empty() {
-            return Err(SpecError { line: None, message: "a list without tests proves nothing".to_owned() });
+            return Err(FileError { line: None, message: "a list without tests proves nothing".to_owned() });
         }
         let mut tests: Vec<Selftest> = Vec::new();
         for test in &raw.tests {
@@ -170,10 +147,6 @@ fn selftest(group: &str, raw: &RawTest) -> Result<Selftest, String> {
 fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !text.is_empty() && text.len() <= 64 && text.chars().all(plain) && !text.starts_with('.')
-}
-
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() + 1
 }
 
 #[cfg(test)]

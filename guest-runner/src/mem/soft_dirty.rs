@@ -1,10 +1,10 @@
-//! `/proc/self/pagemap`: one word a page.
+//! The soft-dirty bits of this process: which pages were written since they were cleared.
 
 use std::{fs::File, os::unix::fs::FileExt};
 
 use anyhow::{Context, Result};
 
-use crate::mem::{Area, PAGE};
+use super::{Area, PAGE};
 
 /// The page was written since the bits were last cleared.
 pub const SOFT_DIRTY: u64 = 1 << 55;
