@@ -2,6 +2,7 @@
 
 pub mod advice;
 pub mod bytes;
+pub mod compat;
 pub mod discard;
 pub mod hugetlb;
 pub mod lock;
@@ -9,6 +10,7 @@ pub mod numa;
 pub mod outcome;
 pub mod over;
 pub mod pagemap;
+pub mod protect;
 pub mod remap;
 pub mod seal;
 pub mod soft_dirty;

@@ -2,10 +2,12 @@
 
 mod collapse;
 mod commit;
+mod compat;
 mod files;
 mod fragmentation;
 mod hints;
 mod hugetlb;
+mod integrity;
 mod khugepaged;
 mod khugepaged_advice;
 mod ksm;
@@ -69,6 +71,8 @@ pub fn all() -> impl Iterator<Item = &'static Test> {
         memfd::TESTS,
         mlock::TESTS,
         mremap::TESTS,
+        integrity::TESTS,
+        compat::TESTS,
         commit::TESTS,
         procfs::TESTS,
         tmpfs::TESTS,
