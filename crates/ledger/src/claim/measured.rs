@@ -54,7 +54,7 @@ pub enum Verdict {
     Refuted,
     /// It cannot be decided here.
     Undecided,
-    /// A claim of several parts: they differ.
+    /// Of a claim of several parts: they differ.
     Split,
 }
 
@@ -76,7 +76,7 @@ impl std::fmt::Display for Verdict {
             Self::Confirmed => "confirmed",
             Self::Refuted => "refuted",
             Self::Undecided => "cannot be decided here",
-            Self::Split => "depends on the conditions",
+            Self::Split => "differs by part",
         })
     }
 }

@@ -51,9 +51,8 @@ pub fn render(ledger: &Ledger, finding: &Finding, width: u16) -> String {
 pub fn summary(ledger: &Ledger, width: u16) -> String {
     let mut out = Text { out: String::new(), width };
     for finding in &ledger.findings {
-        let line = format!("{:<25}  {}", finding.verdict.to_string(), finding.claim.id);
-        out.line(29, &line);
-        out.line(29, &format!("{:27}{}", "", clean(&finding.claim.title)));
+        out.line(24, &format!("{:<22}  {}", finding.verdict.to_string(), finding.claim.id));
+        out.line(24, &format!("{:24}{}", "", clean(&finding.claim.title)));
     }
     out.out
 }
