@@ -16,6 +16,7 @@ mod smaps;
 mod snapshot;
 mod suite;
 mod thp;
+mod tidy;
 mod workload;
 
 use std::process::ExitCode;

@@ -17,7 +17,7 @@ use crate::{
     port::Port,
     proc,
     runner::{self, Item},
-    snapshot, suite, thp,
+    snapshot, suite, thp, tidy,
 };
 
 /// Does the job as PID 1 and ends the machine.
@@ -76,6 +76,7 @@ fn work() -> Result<()> {
         port.send(&Message::Started { name: item.name().to_owned() })?;
         let mut result = runner::run(*item, &job);
         misbehave::spoil(job.misbehave, &mut result);
+        tidy::up()?;
         calm.restore()?;
         port.send(&Message::Test { result })?;
     }

@@ -69,10 +69,12 @@ impl Calm {
     /// # Errors
     /// When a setting cannot be written.
     pub fn enter() -> Result<Self> {
-        if !available() {
-            return Ok(Self(Vec::new(), false));
-        }
         let mut settings = Vec::new();
+        if !available() {
+            let mut calm = Self(settings, false);
+            calm.keep_pools();
+            return Ok(calm);
+        }
         for kib in sizes_kib() {
             let value = if kib == 2048 { "inherit" } else { "never" };
             settings.push((size_dir(kib).join("enabled"), value.to_owned()));
@@ -94,12 +96,7 @@ impl Calm {
         let scans = proc::number(full_scans())?;
         let mut calm = Self(settings, false);
         calm.restore()?;
-        // What the fragmentation test turns on the way.
-        for path in [HUGETLB_POOL, MIN_FREE, PER_CPU] {
-            if let Ok(value) = fs::read_to_string(path) {
-                calm.0.push((path.into(), value.trim().to_owned()));
-            }
-        }
+        calm.keep_pools();
         // khugepaged scans at once when its list of processes stops being empty. With this process on the list
         // it sleeps through every test.
         show_to_khugepaged(&mem::map(Kind::Private, 4 * MIB)?);
@@ -108,6 +105,15 @@ impl Calm {
         // From now on a new sleep time is followed by one more scan.
         calm.1 = true;
         Ok(calm)
+    }
+
+    /// What the tests of fragmentation and of hugetlb turn on the way.
+    fn keep_pools(&mut self) {
+        for path in [HUGETLB_POOL, MIN_FREE, PER_CPU] {
+            if let Ok(value) = fs::read_to_string(path) {
+                self.0.push((path.into(), value.trim().to_owned()));
+            }
+        }
     }
 
     /// Returns to it after a test, whatever the test changed, and waits until khugepaged is asleep again.

@@ -106,9 +106,12 @@ fn result(text: &str) -> Option<Line<'_>> {
 
 /// Where the first hash is that begins a directive: at the start, or after a blank. (`\#` is one of a name.)
 fn hash(text: &str) -> Option<usize> {
-    text.match_indices('#')
-        .map(|(at, _)| at)
-        .find(|&at| text.get(..at).is_some_and(|before| before.is_empty() || before.ends_with([' ', '\t'])))
+    let blank =
+        |at: usize| text.get(..at).is_some_and(|before| before.is_empty() || before.ends_with([' ', '\t']));
+    let hashes: Vec<usize> = text.match_indices('#').map(|(at, _)| at).filter(|&at| blank(at)).collect();
+    let directs = |&&at: &&usize| text.get(at + 1..).is_some_and(|words| directive(words.trim()).0.is_some());
+    // A hash may be a word of the description: the first that a directive follows ends it.
+    hashes.iter().find(directs).or_else(|| hashes.first()).copied()
 }
 
 fn directive(words: &str) -> (Option<Directive>, &str) {

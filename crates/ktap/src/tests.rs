@@ -156,3 +156,28 @@ proptest! {
         prop_assert_eq!(transcript.count(State::Failed), states.iter().filter(|ok| !**ok).count());
     }
 }
+
+#[test]
+fn a_failure_that_is_not_understood_does_not_get_lost() {
+    for text in [
+        "TAP version 13\nok 1 a\nnot ok 2: b\n",
+        "TAP version 13\nok 1 a\nnot ok 99999999999 b\n",
+        "TAP version 13\nok 1 a\n  not ok 2 b\n",
+    ] {
+        assert!(!parse(text).problems.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_hash_in_a_description_does_not_hide_a_skip() {
+    let found = parse("TAP version 13\n1..1\nok 1 count # of pages # SKIP no memory\n");
+    assert_eq!(found.points[0].state, State::Skipped);
+    assert_eq!(found.points[0].description, "count # of pages");
+}
+
+#[test]
+fn promises_are_bounded_over_all_levels() {
+    let text: String = (1..=200).map(|number| format!("    1..1500\n    ok 1 x\nok {number} y\n")).collect();
+    let found = parse(&format!("TAP version 13\n{text}"));
+    assert!(!found.problems.is_empty() && found.points.len() <= MAX_POINTS);
+}

@@ -6,6 +6,8 @@ use crate::line::{self, Directive, Line, Result_};
 
 /// The most points that are believed.
 pub const MAX_POINTS: usize = 1500;
+/// The most that all levels together keep while they are read.
+const KEPT_POINTS: usize = MAX_POINTS * MAX_DEPTH;
 /// The deepest nesting; what lies deeper is read as words.
 const MAX_DEPTH: usize = 8;
 /// The longest description and line of words that is kept, in characters.
@@ -133,6 +135,8 @@ struct Reader {
     levels: Vec<Level>,
     words: VecDeque<String>,
     count: usize,
+    /// Points of all levels that were closed; an inner one counts once for each level.
+    kept: usize,
     found: Transcript,
 }
 
@@ -156,7 +160,14 @@ impl Reader {
                 self.found.is_ktap = true;
                 self.found.bail_out.get_or_insert_with(|| shorten(why));
             }
-            Line::Diagnostic(words) | Line::Unknown(words) => self.say(words),
+            Line::Unknown(words) => {
+                // A failure that is not understood must not get lost.
+                if words.trim_start().starts_with("not ok") {
+                    self.found.problems.push(format!("a result that is none: {}", shorten(words)));
+                }
+                self.say(words);
+            }
+            Line::Diagnostic(words) => self.say(words),
         }
     }
 
@@ -186,7 +197,13 @@ impl Reader {
 
     fn close_last(&mut self) {
         if let Some(level) = self.levels.pop() {
-            let points = level.close(&mut self.found.problems);
+            let mut points = level.close(&mut self.found.problems);
+            // Promises cost nothing to make: all levels together are bounded.
+            self.kept = self.kept.saturating_add(points.len());
+            if self.kept > KEPT_POINTS {
+                self.found.problems.push(format!("more than the {MAX_POINTS} points allowed"));
+                points.clear();
+            }
             match self.levels.last_mut() {
                 Some(parent) => parent.children.extend(points),
                 None => self.found.points = points,
@@ -211,7 +228,13 @@ impl Reader {
     fn result(&mut self, indent: usize, result: &Result_<'_>) {
         let words: Vec<String> = self.words.drain(..).collect();
         let full = self.count >= MAX_POINTS;
-        let Some(level) = self.level(indent, false) else { return };
+        let Some(level) = self.level(indent, false) else {
+            if !result.ok {
+                // A failure that belongs nowhere must not get lost; words that look like a pass may.
+                self.found.problems.push("a failure at an indentation that nothing opened".to_owned());
+            }
+            return;
+        };
         let number = result.number.unwrap_or_else(|| level.last.saturating_add(1));
         if !level.numbers.insert(number) {
             self.found.problems.push(format!("number {number} came twice"));

@@ -103,6 +103,15 @@ impl Chosen {
                 BadInput(format!("failed to find '{pattern}' in the corpus; there are: {known}")).into()
             );
         }
+        for (at, name) in names.iter().enumerate() {
+            let base = *name == KERNEL || bugs.iter().any(|bug| bug.kernel == *name);
+            if base || names.iter().skip(at + 1).any(|other| other == name) {
+                return Err(BadInput(format!(
+                    "failed to use the corpus: {name} is the name of two of its bugs, harmless patches and kernels"
+                ))
+                .into());
+            }
+        }
         let mut itself = request.itself;
         if !request.only.is_empty() {
             let wanted = |name: &str| request.only.iter().any(|pattern| selects(pattern, name));
@@ -195,10 +204,21 @@ fn fill(
         }
     }
     let done = queue.boot(events)?;
+    let boots = usize::try_from(suite.boots)?;
+    for bug in &bugs {
+        let entry = &bug.subject.what;
+        if let Some(turn) = done.unknown_check(&entry.kernel, &entry.turns) {
+            return Err(BadInput(format!(
+                "failed to use the corpus entry {}: {} has no check {} on {}",
+                entry.id, turn.test, turn.check, entry.kernel
+            ))
+            .into());
+        }
+    }
     backtest.bugs = done.trials(
         bugs,
         |bug| bug.id.clone(),
-        |bug, comparison, judgement| look::at_bug(&bug.turns, comparison, judgement),
+        |bug, comparison, judgement| look::at_bug(&bug.turns, boots, comparison, judgement),
     )?;
     backtest.harmless = done.trials(
         harmless,

@@ -47,11 +47,11 @@ impl Project {
     /// When a file is malformed (the error names its line).
     pub fn corpus(&self) -> Result<Vec<Entry>> {
         self.each("kernels/corpus", "toml", |path, name| {
-            let text =
-                fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+            let text = text_of(path)?;
             let mut entry =
                 Entry::parse(name, &text).map_err(|error| malformed("corpus entry", path, &error))?;
             entry.patch = path.with_file_name("").join(&entry.patch);
+            exists("corpus entry", path, &entry.patch)?;
             Ok(entry)
         })
     }
@@ -71,11 +71,11 @@ impl Project {
     /// When a file is malformed (the error names its line).
     pub fn claims(&self) -> Result<Vec<(Claim, String)>> {
         self.each("configs/claims", "toml", |path, name| {
-            let text =
-                fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+            let text = text_of(path)?;
             let mut claim = Claim::parse(name, &text).map_err(|error| malformed("claim", path, &error))?;
             for patch in claim.kernels.values_mut().flat_map(|kernel| &mut kernel.patches) {
                 *patch = path.with_file_name("").join(&*patch);
+                exists("claim", path, patch)?;
             }
             Ok((claim, files::sha256(text.as_bytes())))
         })
@@ -175,7 +175,14 @@ impl Project {
         paths.sort();
         let mut all = Vec::new();
         for path in paths {
-            let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+            let name = path.file_stem().and_then(|name| name.to_str()).filter(|name| is_name(name));
+            let Some(name) = name else {
+                return Err(BadInput(format!(
+                    "failed to use {}: its name is lower-case letters, digits, - and . at most",
+                    path.display()
+                ))
+                .into());
+            };
             all.push(read(&path, name)?);
         }
         Ok(all)
@@ -203,4 +210,41 @@ impl Project {
 
 fn malformed(what: &str, path: &Path, error: &FileError) -> BadInput {
     BadInput(format!("failed to read the {what} {}: {error}", path.display()))
+}
+
+/// Names become folders and keys.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.')
+}
+
+fn text_of(path: &Path) -> Result<String, BadInput> {
+    fs::read_to_string(path).map_err(|error| BadInput(format!("failed to read {}: {error}", path.display())))
+}
+
+fn exists(what: &str, path: &Path, patch: &Path) -> Result<(), BadInput> {
+    if patch.is_file() {
+        return Ok(());
+    }
+    Err(BadInput(format!(
+        "failed to read the {what} {}: there is no patch {}",
+        path.display(),
+        patch.display()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_nowhere_else() {
+        for (name, good) in
+            [("k1-align-6.8", true), ("..", false), ("", false), ("a b", false), ("A", false), ("-a", false)]
+        {
+            assert_eq!(is_name(name), good, "{name:?}");
+        }
+    }
 }

@@ -50,10 +50,7 @@ impl Swap {
 
 impl Drop for Swap {
     fn drop(&mut self) {
-        if let Ok(path) = CString::new(DISK) {
-            // SAFETY: the path is a C string that outlives the call.
-            unsafe { libc::swapoff(path.as_ptr()) };
-        }
+        let _ = off();
         // The disk's pages are given back, as far as the kernel's driver can.
         if let Ok(disk) = File::options().write(true).open(DISK) {
             let range = [0_u64, self.0];
@@ -61,6 +58,18 @@ impl Drop for Swap {
             unsafe { libc::ioctl(disk.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) };
         }
     }
+}
+
+/// Swaps to [`DISK`] no longer.
+///
+/// # Errors
+/// The kernel's.
+pub fn off() -> Result<()> {
+    let path = CString::new(DISK)?;
+    // SAFETY: the path is a C string that outlives the call.
+    let status = unsafe { libc::swapoff(path.as_ptr()) };
+    ensure!(status == 0, "failed to stop swapping to {DISK}: {}", io::Error::last_os_error());
+    Ok(())
 }
 
 fn header(last_page: u32) -> Vec<u8> {

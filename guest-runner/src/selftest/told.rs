@@ -96,7 +96,7 @@ fn points(
     }
     // A program that gives up by skipping skips what is left.
     let state = |point: &Point| match point.state {
-        State::Missing if code == SKIP => State::Skipped,
+        State::Missing if code == SKIP && transcript.bail_out.is_none() => State::Skipped,
         other => other,
     };
     let varies = |point: &Point| {
@@ -140,7 +140,8 @@ fn points(
     }
     // A point that varies makes the status vary.
     if !varying.iter().any(|point| matches!(state(point), State::Failed | State::Missing)) {
-        let passed = code == 0 || code == SKIP && !skipped.is_empty();
+        let good = code == 0 || code == SKIP && !skipped.is_empty();
+        let passed = good && transcript.bail_out.is_none();
         exit_status(findings, code, passed, &gave_up);
     }
     Ok(())

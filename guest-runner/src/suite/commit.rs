@@ -43,7 +43,7 @@ fn failed_map(findings: &mut Findings) -> Result<()> {
     findings.check(
         "nothing-left",
         "what is unmapped is no longer counted, also where a failed map took its place (MiB)",
-        left.max(0) / 1024,
+        left.abs() / 1024,
         0,
     );
     Ok(())
@@ -81,7 +81,7 @@ fn moved_middle(findings: &mut Findings) -> Result<()> {
         findings.check(
             &format!("{place}-nothing-left"),
             "when they are unmapped no part is counted any more",
-            left.max(0) / i64::try_from(PART / KIB)?,
+            left.abs() / i64::try_from(PART / KIB)?,
             0,
         );
     }

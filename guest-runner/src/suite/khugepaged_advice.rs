@@ -92,6 +92,7 @@ fn advised(findings: &mut Findings, fill: &dyn Fn() -> Result<Area>) -> Result<(
     })?;
     findings.metric("huge-before-kib", before, Unit::Kib, Polarity::Neutral);
     findings.metric("huge-kib", after, Unit::Kib, Polarity::Higher);
+    findings.check("valid-small-before", "the pages are small before the advice (KiB huge)", before, 0);
     findings.check(
         "advised-collapsed",
         "khugepaged collapses what was advised (MADV_HUGEPAGE) after it had been filled with small pages (KiB)",

@@ -96,6 +96,12 @@ fn underused(findings: &mut Findings) -> Result<()> {
         let which = if moves { "moved to another node" } else { "left where they were" };
         findings.metric(&format!("{name}-huge-before-kib"), before.huge_kib, Unit::Kib, Polarity::Neutral);
         findings.check(
+            &format!("valid-{name}-huge"),
+            "the pages are huge before caches are shrunk (KiB)",
+            before.huge_kib,
+            i64::try_from(BLOCKS * PMD / KIB)?,
+        );
+        findings.check(
             &format!("{name}-split"),
             &format!(
                 "underused huge pages that were {which} are split when caches are shrunk (KiB still huge)"

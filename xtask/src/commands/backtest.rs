@@ -2,7 +2,7 @@
 
 use std::{fs, process::ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use mthp_judge::exit;
 use mthp_kernel::toolchain::Needs;
 use mthp_lab::{Project, backtest};
@@ -44,6 +44,12 @@ pub fn run(options: &Backtest) -> Result<ExitCode> {
     let page = markdown::render(found);
     finished.folder.put(MATRIX, page.as_bytes())?;
     if options.record {
+        if !found.is_right() {
+            bail!(
+                "failed to record the matrix: not all is as it should be; see {}",
+                finished.folder.path().display()
+            );
+        }
         let place = project.matrix();
         fs::write(&place, &page).with_context(|| format!("failed to write {}", place.display()))?;
     }
@@ -54,6 +60,7 @@ pub fn run(options: &Backtest) -> Result<ExitCode> {
     }
     let code = match found.untried().next() {
         Some(_) => exit::MACHINERY,
+        None if found.is_broken() => exit::MACHINERY,
         None if found.is_right() => exit::OK,
         None => exit::REGRESSED,
     };

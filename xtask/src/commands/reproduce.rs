@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs, process::ExitCode};
 
 use anyhow::{Context, Result};
-use mthp_judge::exit;
+use mthp_judge::{exit, text::clean};
 use mthp_kernel::toolchain::Needs;
 use mthp_lab::{Project, reproduce, workload};
 use mthp_ledger::claim::{
@@ -91,8 +91,8 @@ fn list(claims: &[(Claim, String)]) -> String {
     for (claim, _) in claims {
         let measured =
             claim.parts.iter().filter(|part| matches!(part.decision, Decision::Measured { .. })).count();
-        let _ = writeln!(out, "{}\n    {}", claim.id, claim.title);
-        let _ = writeln!(out, "    {}, {}", claim.source.who, claim.source.place);
+        let _ = writeln!(out, "{}\n    {}", clean(&claim.id), clean(&claim.title));
+        let _ = writeln!(out, "    {}, {}", clean(&claim.source.who), clean(&claim.source.place));
         let _ = writeln!(out, "    {measured} of {} parts can be measured", claim.parts.len());
     }
     out

@@ -130,7 +130,9 @@ pub(super) fn complaints(runs: &Pair<Runs<'_>>) -> Option<TestComparison> {
     })
 }
 
-fn said(tainted: u64) -> String {
+/// What taint flags say the kernel found wrong with itself; empty where it found nothing.
+#[must_use]
+pub fn said(tainted: u64) -> String {
     let said: Vec<_> =
         COMPLAINTS.iter().filter(|(bit, _)| tainted >> bit & 1 == 1).map(|(_, name)| *name).collect();
     said.join(", ")

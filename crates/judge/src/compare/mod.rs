@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use mthp_record::boot::{BootRecord, Side};
 
 use collect::Runs;
+pub use collect::said as complaints_of;
 pub use types::{
     CheckChange, CheckComparison, CheckState, Comparison, MetricChange, MetricComparison, Pair, SideOutcome,
     TestComparison, TestVerdict, Values,

@@ -11,6 +11,7 @@ use mthp_judge::{
 use mthp_kernel::BuiltKernel;
 use mthp_ledger::corpus::{
     backtest::{Cost, Trial},
+    entry::Turn,
     look::Run,
 };
 use mthp_record::boot::{BootRecord, Side};
@@ -93,6 +94,20 @@ pub(super) struct Done {
 }
 
 impl Done {
+    /// The first turn whose check no boot of the bug's base has: a slip in the entry, not a miss of the suite.
+    pub(super) fn unknown_check<'b>(&self, base: &str, turns: &'b [Turn]) -> Option<&'b Turn> {
+        let boots = || self.records.iter().filter(|((name, _), _)| name == base).flat_map(|(_, boots)| boots);
+        let ran = boots().any(|boot| boot.outcome.is_completed());
+        turns.iter().find(|turn| {
+            let has = |boot: &BootRecord| {
+                boot.tests.iter().filter(|test| test.name == turn.test).any(|test| {
+                    !test.outcome.is_completed() || test.checks.iter().any(|check| check.name == turn.check)
+                })
+            };
+            ran && !boots().any(has)
+        })
+    }
+
     pub(super) fn trials<T>(
         &self,
         built: Vec<Built<T>>,

@@ -12,6 +12,11 @@ use toml::Spanned;
 
 use super::condition::{Condition, is_name};
 
+/// Instead of conditions: when those of the other side do not hold.
+pub const OTHERWISE: &str = "otherwise";
+/// What fits into a column of a mail.
+const MAX_NAME: usize = 14;
+const MAX_CLAIMED: usize = 12;
 /// The boots of each kernel where a claim does not say.
 const BOOTS: u32 = 2;
 
@@ -81,9 +86,9 @@ pub enum Decision {
     Measured {
         /// The values.
         values: Vec<Value>,
-        /// It is confirmed when all of these hold.
+        /// It is confirmed when all of these hold; empty: when one of `refuted` does not.
         confirmed: Vec<Condition>,
-        /// It is refuted when all of these hold.
+        /// It is refuted when all of these hold; empty: when one of `confirmed` does not.
         refuted: Vec<Condition>,
         /// Emulation measures the values, but cannot decide by them; why.
         needs_kvm: Option<String>,
@@ -263,10 +268,19 @@ impl Reader<'_> {
             }
             (None, None) if measured && has_suite => {
                 let values = self.values(part.values, kernels)?;
+                if part.confirmed.is_empty() || part.refuted.is_empty() {
+                    return self.fault(span, "a part says what confirms it and what refutes it");
+                }
                 let confirmed = self.conditions(part.confirmed, &values)?;
                 let refuted = self.conditions(part.refuted, &values)?;
-                if confirmed.is_empty() || refuted.is_empty() {
-                    return self.fault(span, "a part says what confirms it and what refutes it");
+                if confirmed.is_empty() && refuted.is_empty() {
+                    return self.fault(span, "only one of the two can be \"otherwise\"");
+                }
+                let used = |value: &&Value| {
+                    confirmed.iter().chain(&refuted).any(|it| it.names().any(|name| name == value.name))
+                };
+                if let Some(value) = values.iter().find(|value| !used(value)) {
+                    return self.fault(span, &format!("no condition speaks of the value {}", value.name));
                 }
                 Decision::Measured { values, confirmed, refuted, needs_kvm: part.needs_kvm }
             }
@@ -290,8 +304,11 @@ impl Reader<'_> {
         for value in raw {
             let span = value.span();
             let RawValue { name, kernel, test, metric, check, claimed } = value.into_inner();
-            if !is_name(&name) {
-                return self.fault(span, "a value's name is lower-case letters, digits and -");
+            if !is_name(&name) || name.len() > MAX_NAME {
+                return self.fault(
+                    span,
+                    &format!("a value's name is lower-case letters, digits and -, {MAX_NAME} at most"),
+                );
             }
             if values.iter().any(|other| other.name == name) {
                 return self.fault(span, &format!("a second value is called {name}"));
@@ -304,6 +321,12 @@ impl Reader<'_> {
                 (None, Some(check)) => What::Check(check),
                 _ => return self.fault(span, "a value is either a metric or a check of its test"),
             };
+            if claimed.as_ref().is_some_and(|words| words.chars().count() > MAX_CLAIMED) {
+                return self.fault(span, &format!("what is claimed is {MAX_CLAIMED} characters at most"));
+            }
+            if test.contains('*') {
+                return self.fault(span, "a value names one test");
+            }
             if test.trim().is_empty() || what.name().trim().is_empty() {
                 return self.fault(span, "a value names a test and a finding of it");
             }
@@ -312,7 +335,13 @@ impl Reader<'_> {
         Ok(values)
     }
 
+    /// No conditions stand for "otherwise".
     fn conditions(&self, raw: Vec<Spanned<String>>, values: &[Value]) -> Result<Vec<Condition>, FileError> {
+        if let [only] = raw.as_slice()
+            && only.get_ref() == OTHERWISE
+        {
+            return Ok(Vec::new());
+        }
         let mut conditions = Vec::new();
         for text in raw {
             let span = text.span();
@@ -320,6 +349,15 @@ impl Reader<'_> {
                 Ok(condition) => condition,
                 Err(problem) => return self.fault(span, &problem),
             };
+            let names: Vec<&str> = condition.names().collect();
+            if names.is_empty()
+                || names
+                    .iter()
+                    .enumerate()
+                    .any(|(at, name)| names.iter().skip(at + 1).any(|other| other == name))
+            {
+                return self.fault(span, "a condition compares a value with another one or with a number");
+            }
             if let Some(name) = condition.names().find(|name| !values.iter().any(|value| value.name == *name))
             {
                 return self.fault(span, &format!("no value of this part is called {name}"));
@@ -362,6 +400,21 @@ mod tests {
         let name = error("confirmed = [\"old", "confirmed = [\"older");
         assert!(name.contains("no value of this part is called older"), "{name}");
         assert!(error("who = \"", "who = \"\"\nx = \"").contains("unknown field"));
+        assert!(error("refuted = [\"old <= new\"]", "refuted = [\"1 == 2\"]").contains("compares a value"));
+        assert!(
+            error("confirmed = [\"old > new\"]", "confirmed = [\"old == old\"]").contains("compares a value")
+        );
+        assert!(error("claimed = \"more\"", "claimed = \"more than anything\"").contains("at most"));
+        assert!(error("placement/4632KiB", "placement/*").contains("names one test"));
+        let both = FAULTS.replace("confirmed = [\"old > new\"]", "confirmed = [\"otherwise\"]");
+        assert!(Claim::parse("x", &both).is_ok());
+        let both = both.replace("refuted = [\"old <= new\"]", "refuted = [\"otherwise\"]");
+        assert!(Claim::parse("x", &both).unwrap_err().to_string().contains("only one of the two"));
+        let idle = error(
+            "values = [",
+            "values = [{ name = \"idle\", kernel = \"new\", test = \"t\", metric = \"m\" },",
+        );
+        assert!(idle.contains("no condition speaks of the value idle"), "{idle}");
         assert!(error("about = ", "cannot = \"because\"\nabout = ").contains("either values"));
     }
 }

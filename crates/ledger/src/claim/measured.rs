@@ -1,5 +1,6 @@
 //! What was measured for a part of a claim, and what it says of it.
 
+use mthp_judge::compare::MIN_BOOTS_SAMPLED;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,34 +84,47 @@ impl std::fmt::Display for Verdict {
 
 /// Decides a part from its conditions. The text says why it cannot be decided, where it cannot.
 ///
-/// All of `confirmed` hold of all values: confirmed. All of `refuted` do: refuted. Otherwise neither is claimed.
+/// All of `confirmed` hold of all values: confirmed. All of `refuted` do: refuted. Where one of the two is empty, it holds
+/// when a condition of the other holds of no value ("otherwise"). Else neither is claimed; nor is it where a value is missing, or varies and there are fewer than [`MIN_BOOTS_SAMPLED`] boots of each kernel.
 pub fn decide(
     confirmed: &[Condition],
     refuted: &[Condition],
+    boots: usize,
     value: impl Fn(&str) -> Option<Range> + Copy,
 ) -> (Verdict, Option<String>) {
+    let undecided = |why: String| (Verdict::Undecided, Some(why));
+    for name in confirmed.iter().chain(refuted).flat_map(Condition::names) {
+        match value(name) {
+            None => return undecided(format!("{name} was not measured")),
+            Some(range) if !range.is_exact() && boots < MIN_BOOTS_SAMPLED => {
+                return undecided(format!(
+                    "{name} varies, and {boots} boots of each kernel are too few for that; it takes {MIN_BOOTS_SAMPLED}"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
     let all = |conditions: &[Condition]| {
         !conditions.is_empty() && conditions.iter().all(|it| it.truth(value) == Some(Truth::Yes))
     };
-    let conditions = || confirmed.iter().chain(refuted);
-    match (all(confirmed), all(refuted)) {
+    let not = |conditions: &[Condition]| conditions.iter().any(|it| it.truth(value) == Some(Truth::No));
+    let holds = |its: &[Condition], others: &[Condition]| {
+        if its.is_empty() { not(others) } else { all(its) }
+    };
+    match (holds(confirmed, refuted), holds(refuted, confirmed)) {
         (true, false) => (Verdict::Confirmed, None),
         (false, true) => (Verdict::Refuted, None),
-        (true, true) => (
-            Verdict::Undecided,
-            Some("both of the claim's conditions hold: its file contradicts itself".to_owned()),
-        ),
+        (true, true) => {
+            undecided("both of the claim's conditions hold: its file contradicts itself".to_owned())
+        }
         (false, false) => {
-            let missing = conditions().find(|it| it.truth(value).is_none());
-            let varies = conditions().find(|it| it.truth(value) == Some(Truth::Varies));
-            let why = if let Some(condition) = missing {
-                format!("not measured: a value in `{condition}`")
-            } else if let Some(condition) = varies {
-                format!("the values vary between boots, so that `{condition}` holds of some")
-            } else {
-                "neither of the claim's conditions holds of the values".to_owned()
-            };
-            (Verdict::Undecided, Some(why))
+            let varies = confirmed.iter().chain(refuted).find(|it| it.truth(value) == Some(Truth::Varies));
+            undecided(match varies {
+                Some(condition) => {
+                    format!("the values vary between boots, so that `{condition}` holds of some")
+                }
+                None => "neither of the claim's conditions holds of the values".to_owned(),
+            })
         }
     }
 }
@@ -124,7 +138,7 @@ mod tests {
     }
 
     fn verdict(confirmed: &[&str], refuted: &[&str]) -> (Verdict, Option<String>) {
-        decide(&conditions(confirmed), &conditions(refuted), |name| match name {
+        decide(&conditions(confirmed), &conditions(refuted), 8, |name| match name {
             "two" => Some(Range::exactly(2)),
             "some" => Range::of([1, 3]),
             _ => None,
@@ -145,6 +159,21 @@ mod tests {
         assert!(why(&["some > 2"], &["some <= 2"]).contains("vary"));
         assert!(why(&["two > 5"], &["two < 0"]).contains("neither"));
         assert!(why(&[], &[]).contains("neither"));
+        assert_eq!(verdict(&["two > 1", "two > 2"], &[]), (Verdict::Refuted, None));
+        assert_eq!(verdict(&["two > 1"], &[]), (Verdict::Confirmed, None));
+        assert_eq!(verdict(&[], &["two == 2", "two < 0"]), (Verdict::Confirmed, None));
+        assert!(why(&["some > 2"], &[]).contains("vary"));
+    }
+
+    #[test]
+    fn a_value_that_is_missing_or_varies_in_few_boots_decides_nothing() {
+        let (confirmed, refuted) = (conditions(&["old > 5"]), conditions(&["old <= new"]));
+        let (verdict, why) =
+            decide(&confirmed, &refuted, 2, |name| (name == "old").then(|| Range::exactly(9)));
+        assert_eq!((verdict, why.unwrap()), (Verdict::Undecided, "new was not measured".to_owned()));
+        let apart = |name: &str| if name == "old" { Range::of([1000, 1300]) } else { Range::of([700, 999]) };
+        assert_eq!(decide(&confirmed, &refuted, 2, apart).0, Verdict::Undecided);
+        assert_eq!(decide(&confirmed, &refuted, 8, apart).0, Verdict::Confirmed);
     }
 
     #[test]

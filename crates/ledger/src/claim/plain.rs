@@ -8,7 +8,7 @@ use mthp_judge::text::{clean, wrap};
 
 use super::{
     condition::Condition,
-    file::What,
+    file::{OTHERWISE, What},
     find::{PartFinding, Row},
     ledger::{Built, Finding, Ledger},
 };
@@ -72,8 +72,16 @@ impl Text {
     }
 
     fn line(&mut self, indent: usize, words: &str) {
+        let width = usize::from(self.width);
         for line in wrap(&clean_long(words), self.width, indent).lines() {
-            self.raw(line);
+            // A word may be longer than a line: a path, a name.
+            let all: Vec<char> = line.trim_end().chars().collect();
+            for piece in all.chunks(width.max(1)) {
+                self.raw(&piece.iter().collect::<String>());
+            }
+            if all.is_empty() {
+                self.blank();
+            }
         }
     }
 
@@ -104,10 +112,7 @@ impl Text {
     fn row(&mut self, row: &Row) {
         let value = &row.value;
         let claimed = value.claimed.as_deref().unwrap_or("-");
-        let what = match &row.missing {
-            None => format!("{} of {} on {}", value.what.name(), value.test, value.kernel),
-            Some(why) => format!("{} of {} on {}: {why}", value.what.name(), value.test, value.kernel),
-        };
+        let what = format!("{} of {} on {}", value.what.name(), value.test, value.kernel);
         let start = format!(
             "   {:NAME$} {:>MEASURED$}  {:CLAIMED$} ",
             clean(&value.name),
@@ -116,6 +121,9 @@ impl Text {
         );
         let indent = start.chars().count();
         self.line(indent, &format!("{start}{}", clean_long(&what)));
+        if let Some(why) = &row.missing {
+            self.line(6, &format!("      not measured: {why}"));
+        }
     }
 
     fn kernels(&mut self, finding: &Finding) {
@@ -165,11 +173,12 @@ impl Text {
             }
         }
         self.hash("claim", &finding.claim_sha256);
+        let accel = ledger.accelerator.as_ref().map_or(String::new(), |it| format!(" --accel {}", it.kind));
         self.line(
             2,
             &format!(
-                "Repeat: cargo xtask reproduce {} (mthp-regress {})",
-                finding.claim.id, ledger.tool_version
+                "Repeat: cargo xtask reproduce {} --boots {}{accel} (mthp-regress {})",
+                finding.claim.id, finding.claim.boots, ledger.tool_version
             ),
         );
     }
@@ -193,6 +202,9 @@ pub fn measured(row: &Row) -> String {
 /// Conditions as a reader reads them.
 #[must_use]
 pub fn conditions(all: &[Condition]) -> String {
+    if all.is_empty() {
+        return OTHERWISE.to_owned();
+    }
     all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
 }
 
@@ -216,6 +228,15 @@ mod tests {
                 assert_eq!(line, line.trim_end());
             }
         }
+    }
+
+    #[test]
+    fn no_word_is_wider_than_a_mail() {
+        let mut it = sample();
+        it.findings[0].parts[0].rows[0].missing = Some(format!("failed at /{}", "x".repeat(200)));
+        it.findings[0].claim.source.place = "p".repeat(100);
+        let mail = render(&it, &it.findings[0], MAIL);
+        assert!(mail.lines().all(|line| line.chars().count() <= usize::from(MAIL)), "{mail}");
     }
 
     #[test]

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use mthp_judge::report::{AcceleratorRecord, HostRecord, KernelRecord, QemuRecord, Status, SuiteRecord};
+use mthp_judge::{
+    report::{AcceleratorRecord, HostRecord, KernelRecord, QemuRecord, Status, SuiteRecord},
+    verdict::Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
     entry::Entry,
-    look::{Cell, Run},
+    look::{Cell, Run, Seen},
 };
 
 /// What `backtest.json` looks like. Counts up when a reader must change.
@@ -168,17 +171,24 @@ impl Backtest {
         bugs.chain(harmless).chain(itself).filter_map(|(id, reason)| Some((id, reason.as_deref()?)))
     }
 
+    /// Did the machinery fail in some run, so that nothing is said of what it tried?
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        fn any<T>(trials: &[Trial<T>]) -> bool {
+            trials.iter().flat_map(|trial| &trial.runs).any(|run| run.verdict == Verdict::MachineryFailed)
+        }
+        any(&self.bugs) || any(&self.harmless) || any(&self.itself)
+    }
+
     /// False alarms, and the runs in which there could have been one, of harmless patches and of the kernel against
     /// itself.
     #[must_use]
     pub fn alarms(&self) -> [(usize, usize); 2] {
-        let sum = |counts: Vec<(usize, usize)>| {
-            counts.iter().fold((0, 0), |(alarms, all), (right, runs)| (alarms + runs - right, all + runs))
-        };
-        [
-            sum(self.harmless.iter().map(Trial::right).collect()),
-            sum(self.itself.iter().map(Trial::right).collect()),
-        ]
+        fn of<T>(trials: &[Trial<T>]) -> (usize, usize) {
+            let runs = || trials.iter().flat_map(|trial| &trial.runs);
+            (runs().filter(|run| run.seen == Seen::FalseAlarm).count(), runs().count())
+        }
+        [of(&self.harmless), of(&self.itself)]
     }
 }
 
@@ -190,10 +200,7 @@ pub fn json_schema() -> serde_json::Value {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use mthp_judge::verdict::Verdict;
-
     use super::*;
-    use crate::corpus::look::Seen;
 
     pub(crate) fn run(verdict: Verdict, seen: Seen, cells: &[(&str, Cell)]) -> Run {
         Run {

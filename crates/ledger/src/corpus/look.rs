@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mthp_judge::{
-    compare::{Comparison, TestComparison, TestVerdict},
+    compare::{Comparison, Pair, TestComparison, TestVerdict},
     verdict::{Judgement, Verdict},
 };
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Seen {
-    /// A bug: every check that names it turned, and the verdict is not "unchanged".
+    /// A bug: every check that names it turned, in every boot that was planned.
     Caught,
     /// A bug: something turned, but not every check that names it.
     ByOthers {
@@ -38,6 +38,11 @@ pub enum Seen {
     },
     /// A bug: nothing turned.
     Missed,
+    /// Nothing can be said: the machinery failed, the base kernel did, or boots of one kernel disagree.
+    Unclear {
+        /// Why.
+        why: String,
+    },
     /// A harmless patch: the verdict is "unchanged".
     Quiet,
     /// A harmless patch: the verdict is another.
@@ -66,20 +71,20 @@ impl Seen {
     }
 }
 
-/// Looks at a run of a bug, whose checks `turns` names.
+/// Looks at a run of a bug, whose checks `turns` names, of so many boots of each kernel.
 #[must_use]
-pub fn at_bug(turns: &[Turn], comparison: &Comparison, judgement: Judgement) -> Run {
+pub fn at_bug(turns: &[Turn], boots: usize, comparison: &Comparison, judgement: Judgement) -> Run {
     let missing: Vec<String> = turns
         .iter()
         .filter(|turn| !turned(comparison, turn))
         .map(|turn| format!("{}: {}", turn.test, turn.check))
         .collect();
-    let decided =
-        !matches!(judgement.verdict, Verdict::Unchanged | Verdict::Inconclusive | Verdict::MachineryFailed);
-    let seen = match (missing.is_empty(), decided) {
-        (true, true) => Seen::Caught,
-        (_, true) => Seen::ByOthers { missing },
-        (_, false) => Seen::Missed,
+    let whole = comparison.completed == Pair { base: boots, patched: boots };
+    let seen = match judgement.verdict {
+        Verdict::Inconclusive | Verdict::MachineryFailed => unclear(&judgement),
+        Verdict::Unchanged => Seen::Missed,
+        _ if missing.is_empty() && whole => Seen::Caught,
+        _ => Seen::ByOthers { missing },
     };
     run(turns, comparison, judgement, seen)
 }
@@ -87,8 +92,16 @@ pub fn at_bug(turns: &[Turn], comparison: &Comparison, judgement: Judgement) -> 
 /// Looks at a run of a patch that changes nothing.
 #[must_use]
 pub fn at_harmless(comparison: &Comparison, judgement: Judgement) -> Run {
-    let seen = if judgement.verdict == Verdict::Unchanged { Seen::Quiet } else { Seen::FalseAlarm };
+    let seen = match judgement.verdict {
+        Verdict::Unchanged => Seen::Quiet,
+        Verdict::Inconclusive | Verdict::MachineryFailed => unclear(&judgement),
+        _ => Seen::FalseAlarm,
+    };
     run(&[], comparison, judgement, seen)
+}
+
+fn unclear(judgement: &Judgement) -> Seen {
+    Seen::Unclear { why: format!("{}: {}", judgement.verdict, judgement.reasons.join("; ")) }
 }
 
 fn run(turns: &[Turn], comparison: &Comparison, judgement: Judgement, seen: Seen) -> Run {
@@ -125,7 +138,7 @@ fn turned(comparison: &Comparison, turn: &Turn) -> bool {
 mod tests {
     use mthp_judge::{compare::compare, verdict::judge};
     use mthp_record::{
-        boot::{BootOutcome, BootRecord, Side},
+        boot::{BootOutcome, BootRecord, Phase, Side},
         message::Snapshot,
         result::{Check, Metric, Outcome, Polarity, TestResult, Unit},
     };
@@ -187,7 +200,7 @@ mod tests {
         if turns.is_empty() {
             at_harmless(&comparison, judgement)
         } else {
-            at_bug(turns, &comparison, judgement)
+            at_bug(turns, 2, &comparison, judgement)
         }
     }
 
@@ -231,7 +244,18 @@ mod tests {
             boot.outcome = BootOutcome::QemuFailed { message: "gone".to_owned() };
         }
         let comparison = compare(&failed, &[], true);
-        assert_eq!(at_bug(&[turn("a/1")], &comparison, judge(&failed, &comparison)).seen, Seen::Missed);
-        assert_eq!(at_harmless(&comparison, judge(&failed, &comparison)).seen, Seen::FalseAlarm);
+        let run = at_bug(&[turn("a/1")], 2, &comparison, judge(&failed, &comparison));
+        assert!(matches!(run.seen, Seen::Unclear { .. }) && !run.seen.is_right());
+        let run = at_harmless(&comparison, judge(&failed, &comparison));
+        assert!(matches!(run.seen, Seen::Unclear { .. }) && !run.seen.is_right());
+    }
+
+    #[test]
+    fn a_bug_that_keeps_a_boot_from_its_end_is_not_caught_by_its_check() {
+        let mut boots = boots(&[test("a/1", true, 1)], &[test("a/1", false, 1)]);
+        boots[3].outcome = BootOutcome::SilentHang { phase: Phase::Boot, after_secs: 60 };
+        let comparison = compare(&boots, &[], true);
+        let run = at_bug(&[turn("a/1")], 2, &comparison, judge(&boots, &comparison));
+        assert_eq!(run.seen, Seen::ByOthers { missing: Vec::new() });
     }
 }

@@ -23,7 +23,7 @@ pub fn render(it: &Backtest, place: &str) -> String {
     let mut out = String::new();
     line(&mut out, 4, &headline(it));
     for (id, why) in it.untried() {
-        line(&mut out, 4, &format!("  not tried: {id}: {}", text::clean(why)));
+        line(&mut out, 4, &format!("  not tried: {}: {}", text::clean(id), text::clean(why)));
     }
     out.push('\n');
     out.push_str(&matrix(it));
@@ -83,16 +83,29 @@ pub fn matrix(it: &Backtest) -> String {
     for (letter, test) in LETTERS.chars().zip(&columns) {
         let _ = writeln!(out, "{letter} {test}");
     }
+    let turned = turned(it);
+    let more: Vec<&str> =
+        turned.iter().filter(|name| !columns.contains(name)).map(|name| name.as_str()).collect();
+    if !more.is_empty() {
+        line(&mut out, 4, &format!("turned too, and shown in backtest.json only: {}", more.join(", ")));
+    }
     let quiet: Vec<&str> =
-        it.contracts.keys().filter(|name| !columns.contains(name)).map(String::as_str).collect();
+        it.contracts.keys().filter(|name| !turned.contains(name)).map(String::as_str).collect();
     if !quiet.is_empty() {
         line(&mut out, 4, &format!("turned nowhere: {}", quiet.join(", ")));
     }
     out
 }
 
-/// The tests that turned somewhere, in the order of their names; as many as there are letters.
+/// As many of the tests that turned as there are letters.
 fn columns(it: &Backtest) -> Vec<&String> {
+    let mut columns = turned(it);
+    columns.truncate(LETTERS.chars().count());
+    columns
+}
+
+/// The tests that turned somewhere, in the order of their names.
+fn turned(it: &Backtest) -> Vec<&String> {
     let mut seen = BTreeMap::new();
     let of = |runs: &[super::look::Run], seen: &mut BTreeMap<String, ()>| {
         for run in runs {
@@ -106,7 +119,7 @@ fn columns(it: &Backtest) -> Vec<&String> {
     it.bugs.iter().for_each(|trial| of(&trial.runs, &mut seen));
     it.harmless.iter().for_each(|trial| of(&trial.runs, &mut seen));
     it.itself.iter().for_each(|trial| of(&trial.runs, &mut seen));
-    it.contracts.keys().filter(|test| seen.contains_key(*test)).take(LETTERS.chars().count()).collect()
+    it.contracts.keys().filter(|test| seen.contains_key(*test)).collect()
 }
 
 fn row<T>(out: &mut String, columns: &[&String], name: &str, trial: &Trial<T>, right: &str) {
@@ -136,7 +149,11 @@ pub fn result<T>(trial: &Trial<T>, right: &str) -> String {
         None => format!("{right} {good} of {all}"),
         Some(seen) => {
             let wrong = match seen {
+                Seen::ByOthers { missing } if missing.is_empty() => {
+                    "caught by others: not every boot came to its end".to_owned()
+                }
                 Seen::ByOthers { missing } => format!("caught by others, not by {}", missing.join(", ")),
+                Seen::Unclear { why } => format!("cannot tell: {}", text::clean(why)),
                 Seen::Missed => "missed".to_owned(),
                 Seen::FalseAlarm => "false alarm".to_owned(),
                 Seen::Caught | Seen::Quiet => String::new(),

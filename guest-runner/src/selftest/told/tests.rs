@@ -103,3 +103,13 @@ fn what_cannot_be_believed_is_an_error() {
     let flood = Ran { cut: true, ..ran("TAP version 13\n1..1\nok 1 a\n", 0) };
     assert!(tell(&[], &flood).unwrap_err().to_string().contains("wrote more"));
 }
+
+#[test]
+fn a_program_that_bails_out_does_not_end_with_success() {
+    for code in [0, 4] {
+        let result = tell(&[], &ran("TAP version 13\nok 1 a\nBail out! x\n", code)).unwrap();
+        assert_eq!(checks(&result), [("point-1", true), ("exit-status", false)]);
+    }
+    let result = tell(&[], &ran("TAP version 13\n1..3\nok 1 a\nBail out! x\n", 4)).unwrap();
+    assert!(checks(&result).contains(&("point-2", false)));
+}
