@@ -72,6 +72,19 @@ const LONG_STORIES: &[Step] = &[
         &["xtask", "backtest", "--runs", "3", "--itself", "20"],
     ),
     (
+        "the kernel's own selftests agree on both sides of a refactoring",
+        &[
+            "xtask",
+            "test-kernel",
+            "--suite",
+            "kselftest-mm",
+            "--patch",
+            "kernels/patches/harmless/mm-extract-helper.patch",
+            "--expect",
+            "unchanged",
+        ],
+    ),
+    (
         "every scenario of the workload",
         &["xtask", "test-kernel", "--suite", "yolov5", "--test", "yolov5/*", "--expect", "improved"],
     ),
@@ -111,6 +124,7 @@ pub fn run(options: &Ci) -> Result<ExitCode> {
     let needs = Needs {
         sources,
         qemu: options.common.qemu.is_none(),
+        selftests: true,
         ..setup::of_workload(Some(&spec), &options.common)?
     };
     setup::ensure(&needs, options.common.setup)?;
