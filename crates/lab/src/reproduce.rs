@@ -173,6 +173,9 @@ fn finding(
             None => {}
         }
     }
+    if let Some(slip) = find::slip(&claim, &records) {
+        return Err(BadInput(format!("failed to use the claim {}: {slip}", claim.id)).into());
+    }
     let parts = find::parts(&claim, &records, emulated);
     let verdicts: Vec<Verdict> = parts.iter().map(|part| part.verdict).collect();
     drop(records);

@@ -114,6 +114,9 @@ impl std::str::FromStr for Condition {
             .ok_or_else(|| format!("`{text}`: a condition compares with one of == != < <= > >="))?;
         let left = text.get(..at).unwrap_or_default();
         let right = text.get(at + sign.len()..).unwrap_or_default();
+        if left.ends_with(['=', '!', '<', '>']) || right.starts_with(['=', '<', '>']) {
+            return Err(format!("`{text}`: a condition compares with one of == != < <= > >="));
+        }
         Ok(Self { left: term(left)?, relation, right: term(right)? })
     }
 }
@@ -230,6 +233,9 @@ mod tests {
             ("x * one < 2", "whole number"),
             ("< 2", "no value's name"),
             ("one < two < three", "no value's name"),
+            ("one => two", "one of =="),
+            ("one =< two", "one of =="),
+            ("one <> two", "one of =="),
         ] {
             let error = text.parse::<Condition>().unwrap_err();
             assert!(error.contains(problem), "{text}: {error}");

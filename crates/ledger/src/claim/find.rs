@@ -59,6 +59,30 @@ pub fn parts(claim: &Claim, boots: &Boots<'_>, emulated: bool) -> Vec<PartFindin
     claim.parts.iter().map(|part| find(part, claim.boots, boots, emulated)).collect()
 }
 
+/// A value whose test ran whole and has no such finding in any boot: a slip in the claim's file.
+#[must_use]
+pub fn slip(claim: &Claim, boots: &Boots<'_>) -> Option<String> {
+    claim.values().find_map(|value| {
+        let records = boots.get(value.kernel.as_str())?.as_ref().ok()?;
+        let mut known = Vec::new();
+        for test in records.iter().flat_map(|record| &record.tests).filter(|test| test.name == value.test) {
+            usable(test).ok()?;
+            known.extend(match &value.what {
+                What::Metric(_) => test.metrics.iter().map(|metric| metric.name.as_str()).collect::<Vec<_>>(),
+                What::Check(_) => test.checks.iter().map(|check| check.name.as_str()).collect(),
+            });
+        }
+        known.sort_unstable();
+        known.dedup();
+        let (kind, name) = match &value.what {
+            What::Metric(name) => ("metric", name),
+            What::Check(name) => ("check", name),
+        };
+        (!known.is_empty() && !known.contains(&name.as_str()))
+            .then(|| format!("{} has no {kind} {name}; there are: {}", value.test, known.join(", ")))
+    })
+}
+
 fn find(part: &Part, wanted: u32, boots: &Boots<'_>, emulated: bool) -> PartFinding {
     let about = part.about.clone();
     match &part.decision {
@@ -289,6 +313,16 @@ pub(crate) mod tests {
             let missing = parts[0].rows[0].missing.as_ref().unwrap();
             assert!(missing.contains(why), "{missing}");
         }
+    }
+
+    #[test]
+    fn a_misspelt_finding_is_a_slip_and_no_undecided_claim() {
+        let claim = Claim::parse("x", &FAULTS.replacen("faults-after", "faults-aftr", 1)).unwrap();
+        let old = boots([faults(2, 2), faults(2, 2)]);
+        let given = BTreeMap::from([("old", Ok(old.as_slice())), ("new", Ok(old.as_slice()))]);
+        let why = slip(&claim, &given).unwrap();
+        assert_eq!(why, "placement/4632KiB has no metric faults-aftr; there are: faults-after, faults-each");
+        assert_eq!(slip(&Claim::parse("x", FAULTS).unwrap(), &given), None);
     }
 
     #[test]

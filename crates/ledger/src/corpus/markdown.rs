@@ -10,7 +10,7 @@ use super::{backtest::Backtest, text};
 #[must_use]
 pub fn render(it: &Backtest) -> String {
     let mut out = String::from("# What the suite catches, and what it leaves alone\n\n");
-    out.push_str("Written by `cargo xtask backtest --record`; do not edit.\n\n");
+    out.push_str("Written by `cargo xtask backtest`; with `--record` it is the page that README shows. Do not edit.\n\n");
     let _ = writeln!(out, "{}.\n", text::headline(it));
     let kernels: Vec<String> = it
         .bases

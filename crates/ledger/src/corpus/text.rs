@@ -71,7 +71,9 @@ pub fn matrix(it: &Backtest) -> String {
     for trial in &it.bugs {
         row(&mut out, &columns, &trial.subject.id, trial, "caught");
     }
-    let _ = writeln!(out, "{:NAME$} {}", "harmless patch", "-".repeat(letters.chars().count()));
+    if !it.harmless.is_empty() {
+        let _ = writeln!(out, "{:NAME$} {}", "harmless patch", "-".repeat(letters.chars().count()));
+    }
     for trial in &it.harmless {
         row(&mut out, &columns, &trial.subject.id, trial, "quiet");
     }
@@ -91,7 +93,8 @@ pub fn matrix(it: &Backtest) -> String {
     }
     let quiet: Vec<&str> =
         it.contracts.keys().filter(|name| !turned.contains(name)).map(String::as_str).collect();
-    if !quiet.is_empty() {
+    // Of a few bugs it says nothing that most tests are quiet.
+    if !quiet.is_empty() && !it.itself.is_empty() {
         line(&mut out, 4, &format!("turned nowhere: {}", quiet.join(", ")));
     }
     out
