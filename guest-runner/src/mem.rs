@@ -177,6 +177,11 @@ impl Reserved {
         self.start
     }
 
+    /// Its addresses.
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.start + self.len
+    }
+
     /// Gives up the part `[offset, offset + len)`.
     ///
     /// # Errors

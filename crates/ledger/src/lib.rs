@@ -8,3 +8,6 @@
 
 pub mod claim;
 pub mod corpus;
+#[cfg(test)]
+mod sample;
+mod table;

@@ -1,6 +1,6 @@
 //! Locked memory.
 
-use std::io;
+use std::{io, ops::Range};
 
 use anyhow::{Context, Result};
 use nix::{
@@ -8,7 +8,7 @@ use nix::{
     sys::mman::{MlockAllFlags, mlockall},
 };
 
-use super::{Area, Reserved, mmap};
+use super::{Area, mmap};
 
 /// Since Linux 6.11; not in every libc.
 const MAP_DROPPABLE: i32 = 0x08;
@@ -23,14 +23,14 @@ pub fn lock(area: &Area) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Locks what will once be present of reserved addresses: nothing.
+/// Locks what will once be present of these addresses.
 ///
 /// # Errors
 /// The kernel's.
-pub fn lock_on_fault(reserved: &Reserved) -> io::Result<()> {
-    let start = std::ptr::with_exposed_provenance(reserved.start);
+pub fn lock_on_fault(range: &Range<usize>) -> io::Result<()> {
+    let start = std::ptr::with_exposed_provenance(range.start);
     // SAFETY: mlock2 changes no contents.
-    let status = unsafe { libc::mlock2(start, reserved.len, libc::MLOCK_ONFAULT) };
+    let status = unsafe { libc::mlock2(start, range.len(), libc::MLOCK_ONFAULT) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

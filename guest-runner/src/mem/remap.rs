@@ -15,17 +15,6 @@ pub enum Old {
     Mapped,
 }
 
-/// Locks what will once be present of an area.
-///
-/// # Errors
-/// The kernel's.
-pub fn lock_on_fault(area: &Area) -> io::Result<()> {
-    let start = std::ptr::with_exposed_provenance(area.start);
-    // SAFETY: mlock2 changes no contents.
-    let status = unsafe { libc::mlock2(start, area.len, libc::MLOCK_ONFAULT) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 /// Moves the part of an area that lies at these of its offsets, to an offset of reserved addresses.
 ///
 /// # Errors

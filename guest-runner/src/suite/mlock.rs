@@ -38,7 +38,8 @@ fn locked_kib() -> Result<i64> {
 fn large_range(findings: &mut Findings) -> Result<()> {
     let counted = isolated(|| {
         let before = locked_kib()?;
-        lock::lock_on_fault(&Reserved::anywhere(LARGE + PAGE)?).context("failed to lock addresses")?;
+        lock::lock_on_fault(&Reserved::anywhere(LARGE + PAGE)?.range())
+            .context("failed to lock addresses")?;
         Ok(locked_kib()? - before)
     })?;
     findings.check(

@@ -95,7 +95,7 @@ fn locked(
             let area = reserved.map_fixed(area.start, area.len())?;
             match lock {
                 Lock::Present => lock::lock(&area),
-                Lock::OnFault => remap::lock_on_fault(&area),
+                Lock::OnFault => lock::lock_on_fault(&area.range()),
             }
             .context("failed to lock an area")?;
             let moved = remap::move_part(area, part.clone(), &reserved, offset, old)

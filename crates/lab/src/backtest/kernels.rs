@@ -51,18 +51,19 @@ impl Bases<'_> {
                 self.all.get(&subject.base).with_context(|| format!("{} is not built", subject.base))?;
             let kernel = match &subject.patch {
                 None => Ok(kernel.clone()),
-                Some(patch) => self.build(base, patch).or_else(|error| {
-                    if self.lab.stop().is_stopped() { Err(error) } else { Ok(Err(format!("{error:#}"))) }
-                })?,
+                Some(patch) => match self.build(base, patch) {
+                    Err(error) if self.lab.stop().is_stopped() => return Err(error),
+                    outcome => outcome.map_err(|error| format!("{error:#}")),
+                },
             };
             built.push(Built { subject, kernel });
         }
         Ok(built)
     }
 
-    fn build(&self, base: &Base, patch: &Path) -> Result<Result<BuiltKernel, String>> {
+    fn build(&self, base: &Base, patch: &Path) -> Result<BuiltKernel> {
         let series = PatchSeries::read(patch, false)?;
         let label = patch.file_stem().unwrap_or_default().to_string_lossy();
-        self.lab.build(base, &[series], &label, self.events).map(Ok)
+        self.lab.build(base, &[series], &label, self.events)
     }
 }

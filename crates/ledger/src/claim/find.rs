@@ -205,31 +205,13 @@ fn usable(test: &TestResult) -> Result<(), String> {
 pub(crate) mod tests {
     use mthp_record::{
         boot::Side,
-        message::Snapshot,
         result::{Check, Metric, Polarity},
     };
 
     use super::*;
+    use crate::sample::boot;
 
     pub(crate) const FAULTS: &str = include_str!("../../../../configs/claims/page-faults-went-up.toml");
-
-    pub(crate) fn boot(index: u32, tests: Vec<TestResult>) -> BootRecord {
-        BootRecord {
-            side: Side::Base,
-            index,
-            outcome: BootOutcome::Completed,
-            identity: None,
-            announced: tests.iter().map(|test| test.name.clone()).collect(),
-            tests,
-            before: Snapshot::default(),
-            after: Snapshot::default(),
-            tainted: Some(0),
-            console: String::new(),
-            qemu_command: Vec::new(),
-            boot_millis: Some(1),
-            total_millis: 1,
-        }
-    }
 
     pub(crate) fn faults(after: i64, each: i64) -> TestResult {
         let metric = |name: &str, value| Metric {
@@ -255,7 +237,7 @@ pub(crate) mod tests {
     }
 
     fn boots(results: [TestResult; 2]) -> Vec<BootRecord> {
-        (0..).zip(results).map(|(index, result)| boot(index, vec![result])).collect()
+        (0..).zip(results).map(|(index, result)| boot(Side::Base, index, vec![result])).collect()
     }
 
     fn verdicts(parts: &[PartFinding]) -> Vec<Verdict> {

@@ -108,12 +108,14 @@ pub fn json_schema() -> serde_json::Value {
 #[cfg(test)]
 pub(crate) mod tests {
     use mthp_judge::report::{PatchRecord, SourceRecord};
+    use mthp_record::boot::Side;
 
     use super::*;
     use crate::claim::find::{
         parts,
-        tests::{FAULTS, boot, faults},
+        tests::{FAULTS, faults},
     };
+    use crate::sample::boot;
 
     fn kernel(label: &str, patched: bool) -> Built {
         let patch = PatchRecord {
@@ -145,8 +147,8 @@ pub(crate) mod tests {
 
     pub(crate) fn sample() -> Ledger {
         let claim = Claim::parse("page-faults-went-up", FAULTS).unwrap();
-        let old: Vec<_> = (0..2).map(|index| boot(index, vec![faults(2177, 2177)])).collect();
-        let new: Vec<_> = (0..2).map(|index| boot(index, vec![faults(133, 7798)])).collect();
+        let old: Vec<_> = (0..2).map(|index| boot(Side::Base, index, vec![faults(2177, 2177)])).collect();
+        let new: Vec<_> = (0..2).map(|index| boot(Side::Base, index, vec![faults(133, 7798)])).collect();
         let boots = BTreeMap::from([("old", Ok(old.as_slice())), ("new", Ok(new.as_slice()))]);
         let parts = parts(&claim, &boots, true);
         let verdicts: Vec<Verdict> = parts.iter().map(|part| part.verdict).collect();

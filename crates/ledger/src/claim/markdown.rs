@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use mthp_judge::text::harmless;
-
 use super::{
     find::PartFinding,
     ledger::{Finding, Ledger},
     plain::{self, conditions, measured},
 };
+use crate::table::cell;
 
 /// Columns of the identities.
 const WIDTH: u16 = 100;
@@ -103,11 +102,6 @@ pub fn page(ledger: &Ledger) -> String {
         }
     }
     out
-}
-
-/// Text that stays within its cell.
-fn cell(text: &str) -> String {
-    harmless(text).replace('|', "\\|").replace('<', "&lt;")
 }
 
 #[cfg(test)]

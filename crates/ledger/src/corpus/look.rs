@@ -139,31 +139,17 @@ mod tests {
     use mthp_judge::{compare::compare, verdict::judge};
     use mthp_record::{
         boot::{BootOutcome, BootRecord, Phase, Side},
-        message::Snapshot,
         result::{Check, Metric, Outcome, Polarity, TestResult, Unit},
     };
 
     use super::*;
-    use crate::corpus::entry::To;
+    use crate::{corpus::entry::To, sample::boot};
 
     fn boots(base: &[TestResult], patched: &[TestResult]) -> Vec<BootRecord> {
-        let boot = |side, index, tests: &[TestResult]| BootRecord {
-            side,
-            index,
-            outcome: BootOutcome::Completed,
-            identity: None,
-            announced: tests.iter().map(|test| test.name.clone()).collect(),
-            tests: tests.to_vec(),
-            before: Snapshot::default(),
-            after: Snapshot::default(),
-            tainted: Some(0),
-            console: String::new(),
-            qemu_command: Vec::new(),
-            boot_millis: Some(1),
-            total_millis: 1,
-        };
         (0..2)
-            .flat_map(|index| [boot(Side::Base, index, base), boot(Side::Patched, index, patched)])
+            .flat_map(|index| {
+                [boot(Side::Base, index, base.to_vec()), boot(Side::Patched, index, patched.to_vec())]
+            })
             .collect()
     }
 

@@ -1,6 +1,6 @@
 //! A backtest as text: the answer, then the matrix, then what was not as it should be.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use mthp_judge::{report::Status, text};
 
@@ -109,20 +109,15 @@ fn columns(it: &Backtest) -> Vec<&String> {
 
 /// The tests that turned somewhere, in the order of their names.
 fn turned(it: &Backtest) -> Vec<&String> {
-    let mut seen = BTreeMap::new();
-    let of = |runs: &[super::look::Run], seen: &mut BTreeMap<String, ()>| {
-        for run in runs {
-            for (test, cell) in &run.cells {
-                if matches!(cell, Cell::Named | Cell::Turned | Cell::Unclear) {
-                    seen.insert(test.clone(), ());
-                }
-            }
-        }
+    let runs = || {
+        let bugs = it.bugs.iter().flat_map(|trial| &trial.runs);
+        let harmless = it.harmless.iter().flat_map(|trial| &trial.runs);
+        bugs.chain(harmless).chain(it.itself.iter().flat_map(|trial| &trial.runs))
     };
-    it.bugs.iter().for_each(|trial| of(&trial.runs, &mut seen));
-    it.harmless.iter().for_each(|trial| of(&trial.runs, &mut seen));
-    it.itself.iter().for_each(|trial| of(&trial.runs, &mut seen));
-    it.contracts.keys().filter(|test| seen.contains_key(*test)).collect()
+    let did = |test: &&String| {
+        runs().any(|run| matches!(run.cells.get(*test), Some(Cell::Named | Cell::Turned | Cell::Unclear)))
+    };
+    it.contracts.keys().filter(did).collect()
 }
 
 fn row<T>(out: &mut String, columns: &[&String], name: &str, trial: &Trial<T>, right: &str) {
