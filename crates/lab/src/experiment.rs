@@ -17,13 +17,11 @@ use crate::{
     boots::accelerator,
     event::Events,
     folder::Folder,
-    guest, host, kernels,
+    host, kernels,
     laboratory::Lab,
+    load::Load,
     request::{BaseKernel, Request},
-    selection::Selection,
-    selftests,
     timing::Timings,
-    workload::{self, Gathered, Loaded, Workload},
 };
 
 /// Columns of the file of answers.
@@ -94,35 +92,16 @@ fn fill(
     report.host = Some(host::record());
     report.qemu = Some(host::qemu(lab.qemu()));
 
-    let spec = workload::spec(lab.project(), suite, request.workload.as_deref())?;
-    let runner = timings.time("guest runner", || guest::build(lab.project(), events))?;
-    let cases = spec.as_ref().map(|spec| spec.cases.as_slice()).unwrap_or_default();
-    let selftest_spec = selftests::spec(lab.project(), suite)?;
-    let names: Vec<String> =
-        selftest_spec.iter().flat_map(|spec| &spec.tests).map(|test| test.name.clone()).collect();
-    let selection = Selection::of(suite, &runner.tests, cases, &names, &request.tests)?;
-    let gathered = match spec {
-        Some(spec) if selection.has_scenarios() => Some(Gathered::of(lab, spec, events)?),
-        _ => None,
-    };
-
+    let mut load =
+        Load::choose(lab, suite, request.workload.as_deref(), &request.tests, &mut timings, events)?;
     let started = Instant::now();
     let base_source = lab.base(&request.base, &suite.fragments, events)?;
     // Before a build of minutes, not after it.
     base_source.accepts(patches)?;
     timings.note("source", started, None);
-    let workload = match gathered {
-        Some(gathered) => Some(timings.time("workload", || gathered.assemble(lab, events))?),
-        None => None,
-    };
-    report.workload = workload.as_ref().map(Workload::record);
-    let selftests = match &selftest_spec {
-        Some(spec) if !selection.selftests.is_empty() => Some(timings.time("selftests", || {
-            selftests::build(lab, &base_source, patches, spec, &selection.selftests, events)
-        })?),
-        _ => None,
-    };
-    report.selftests = selftests.as_ref().map(|selftests| selftests.record.clone());
+    load.assemble(lab, &mut timings, events)?;
+    load.build_selftests(lab, &base_source, patches, &mut timings, events)?;
+    load.describe(report);
     let started = Instant::now();
     let base =
         lab.build(&base_source, &[], "base kernel", events).context("failed to build the base kernel")?;
@@ -147,39 +126,12 @@ fn fill(
         report.notes.push("the patch changes no built object: both images are identical".to_owned());
     }
 
-    report.notes.extend(selftests.iter().flat_map(|selftests| selftests.notes.clone()));
-
-    let mut setting = lab.setting_of(suite.clone(), selection.tests.clone(), runner.program, folder.path());
+    let mut setting = load.setting(lab, folder.path());
     let chosen = timings
         .time("accelerator", || accelerator(request.accel, &setting, &base.vmlinux, lab.stop(), events))?;
     setting.accel = chosen.accel;
-    setting.selftests = selftests.map(|selftests| selftests.loaded);
     report.accelerator = Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
-    if let Some(workload) = &workload {
-        let (scenarios, left_out) = selection.scenarios(chosen.accel == Accel::Tcg);
-        if scenarios.is_empty() && selection.tests.is_empty() && selection.selftests.is_empty() {
-            return Err(BadInput(format!(
-                "failed to find a scenario that is not slow, for emulation; name one with --test: {}",
-                left_out.join(", ")
-            ))
-            .into());
-        }
-        let unexpecting = scenarios.iter().filter(|scenario| scenario.expected.is_none());
-        let unexpecting: Vec<&str> = unexpecting.map(|scenario| scenario.name.as_str()).collect();
-        if !unexpecting.is_empty() {
-            report.notes.push(format!(
-                "these have no [[expected]] detections, so their outputs are compared as bits only: {}",
-                unexpecting.join(", ")
-            ));
-        }
-        setting.workload = Some(Loaded { scenarios, disk: workload.disk.path.clone() });
-        if !left_out.is_empty() {
-            report.notes.push(format!(
-                "left out, since emulation is slow (name them with --test to run them): {}",
-                left_out.join(", ")
-            ));
-        }
-    }
+    report.notes.extend(load.put_into(&mut setting)?);
     folder.write(report)?;
 
     let boots = timings.time("boots", || {
@@ -190,9 +142,7 @@ fn fill(
         bail!("interrupted; what was found so far is in {}", folder.path().display());
     }
     let comparison = compare(&boots, &suite.gates, chosen.accel == Accel::Tcg);
-    if let Some(workload) = &workload {
-        workload.draw(&boots, folder)?;
-    }
+    load.draw(&boots, folder)?;
     report.timings = timings.into_vec();
     report.complete(boots, comparison);
     if let Some(answers) = terminal::answers(report, ANSWERS_WIDTH) {

@@ -14,6 +14,7 @@ mod guest;
 mod host;
 mod kernels;
 mod laboratory;
+mod load;
 mod project;
 pub mod reproduce;
 mod request;
