@@ -8,6 +8,7 @@ use mthp_judge::{
     suite::{MAX_BOOTS, MIN_BOOTS},
     verdict::Expectation,
 };
+use mthp_lab::bisect;
 use mthp_vm::accel::AccelChoice;
 
 /// A kernel regression suite for memory management: a patch goes in, two kernels are built and booted, a
@@ -27,6 +28,10 @@ pub enum Command {
     Backtest(Box<Backtest>),
     /// Measures what decides a claim made in public, and says whether it holds
     Reproduce(Box<Reproduce>),
+    /// Finds the commit, or the patch of a series, that brought what differs between a good and a bad kernel
+    Bisect(Box<Bisect>),
+    /// Judges the revision that a kernel tree is at, for `git bisect run`
+    BisectStep(Box<BisectStep>),
     /// Format, lints with warnings denied, all tests, and the demonstration
     Ci(Ci),
     /// Measures what the suite itself costs, as ratios
@@ -127,6 +132,8 @@ pub enum SchemaOf {
     Backtest,
     /// ledger.json of reproduce
     Ledger,
+    /// bisect.json of bisect
+    Bisect,
 }
 
 /// Exit codes: 0 every claim asked for was decided, at least in parts (confirmed or refuted); 3 one cannot be decided here; 2
@@ -172,6 +179,93 @@ pub enum ClaimFormat {
     Markdown,
     /// Everything
     Json,
+}
+
+/// Exit codes: 0 one commit was found and proven against its parents; 3 no commit can be named (only skipped ones are
+/// left, or what is followed is flaky, or comes and goes); 2 what was given cannot be used (the ends do not differ, are
+/// swapped or do not work, a revision that is not known); 69 the machinery failed. Killed, the same command goes on where it was.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("history").required(true).args(["tree", "patches"]))]
+pub struct Bisect {
+    /// The git repository of the kernel, read and never written; or its URL
+    #[arg(long, value_name = "GIT", requires_all = ["good", "bad"])]
+    pub tree: Option<String>,
+    /// A revision that works
+    #[arg(long, value_name = "REV", conflicts_with = "patches")]
+    pub good: Option<String>,
+    /// A later one that does not
+    #[arg(long, value_name = "REV", conflicts_with = "patches")]
+    pub bad: Option<String>,
+    /// A series instead of a history: an mbox or a quilt folder; the kernel without it is good, with all of it bad
+    #[arg(long, value_name = "PATH")]
+    pub patches: Option<PathBuf>,
+    /// What the series goes on: a name from kernels/ [default: stock-6.12]
+    #[arg(long, value_name = "NAME", requires = "patches", conflicts_with = "on_tree")]
+    pub kernel: Option<String>,
+    /// What the series goes on: your own kernel tree; a git revision may follow an @
+    #[arg(long, value_name = "DIR[@REV]", requires = "patches")]
+    pub on_tree: Option<String>,
+    /// A patch that every revision gets, where it is not in already: what it takes to build or boot the old ones; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub with_patch: Vec<PathBuf>,
+    /// The suite: a name from configs/suites/
+    #[arg(long, value_name = "NAME", default_value = "alignment")]
+    pub suite: String,
+    /// Only these tests of the suite: a name, or a prefix that ends in *; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub test: Vec<String>,
+    /// The check (or declared cost) to follow, where several differ between the ends [default: the first that does]
+    #[arg(long, value_name = "NAME")]
+    pub check: Option<String>,
+    /// Boots of each revision on the way
+    #[arg(long, value_name = "N", default_value_t = bisect::STEP_BOOTS, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BOOTS)))]
+    pub boots: u32,
+    /// Boots of each end, and of the commit that is found and its parents
+    #[arg(long, value_name = "N", default_value_t = bisect::FULL_BOOTS, value_parser = clap::value_parser!(u32).range(i64::from(MIN_BOOTS)..=i64::from(MAX_BOOTS)))]
+    pub full_boots: u32,
+    /// Begin anew, even if the same bisection was killed earlier
+    #[arg(long)]
+    pub fresh: bool,
+    /// The accelerator; auto takes KVM where a trial boot proves that it works
+    #[arg(long, value_name = "auto|kvm|tcg", default_value = "auto")]
+    pub accel: AccelChoice,
+    /// What the terminal shows; bisect.json and summary.md are written in any case
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// The report's folder [default: report/DATE-bisect]
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Exit codes, as `git bisect run` takes them: 0 the check holds, 1 it fails, 125 nothing can be said; never another, so that
+/// no accident is taken for a bad revision. stderr says what was seen.
+#[derive(Debug, Args)]
+pub struct BisectStep {
+    /// The kernel's git repository, read and never written; a revision may follow an @ [default: what is checked out]
+    #[arg(long, value_name = "DIR[@REV]")]
+    pub tree: String,
+    /// The test
+    #[arg(long, value_name = "NAME")]
+    pub test: String,
+    /// The check of it that decides [default: all of them must hold]
+    #[arg(long, value_name = "NAME")]
+    pub check: Option<String>,
+    /// The suite that has the test: a name from configs/suites/
+    #[arg(long, value_name = "NAME", default_value = "memory")]
+    pub suite: String,
+    /// A patch that the revision gets, where it is not in already; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub with_patch: Vec<PathBuf>,
+    /// Boots; where they disagree nothing can be said
+    #[arg(long, value_name = "N", default_value_t = bisect::STEP_BOOTS, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BOOTS)))]
+    pub boots: u32,
+    /// The accelerator; auto takes KVM where a trial boot proves that it works
+    #[arg(long, value_name = "auto|kvm|tcg", default_value = "auto")]
+    pub accel: AccelChoice,
+    #[command(flatten)]
+    pub common: Common,
 }
 
 #[derive(Debug, Args)]

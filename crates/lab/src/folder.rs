@@ -17,6 +17,10 @@ pub const REPORT: &str = "report.json";
 pub const BACKTEST: &str = "backtest.json";
 /// The name of what was found of claims.
 pub const LEDGER: &str = "ledger.json";
+/// The name of a bisection's journal and report.
+pub const BISECT: &str = "bisect.json";
+/// The name of a nightly run's.
+pub const NIGHTLY: &str = "nightly.json";
 
 /// A folder that holds one run.
 #[derive(Clone, Debug)]
@@ -30,7 +34,7 @@ impl Folder {
     pub fn make(named: Option<&Path>, stamp: &str, what: &str) -> Result<Self> {
         let path = match named {
             Some(path) => {
-                let earlier = [REPORT, BACKTEST, LEDGER].iter().any(|name| path.join(name).exists());
+                let earlier = [REPORT, BACKTEST, LEDGER, BISECT, NIGHTLY].iter().any(|name| path.join(name).exists());
                 let foreign = path.is_dir() && !earlier && fs::read_dir(path)?.next().is_some();
                 if path.is_file() || foreign {
                     return Err(BadInput(format!(

@@ -1,11 +1,12 @@
 //! The experiment: which two kernels, which boots, in which order, into which folder.
 //!
 //! [`backtest::run`] does that for the whole corpus of known bugs, and
-//! [`reproduce::run`] measures what decides a claim. [`Lab`] holds what every experiment needs (the checkout, the cache, QEMU); [`experiment::run`] goes from a
+//! [`reproduce::run`] measures what decides a claim, and [`bisect::run`] finds the commit that brought a difference. [`Lab`] holds what every experiment needs (the checkout, the cache, QEMU); [`experiment::run`] goes from a
 //! [`Request`] to a report. Nothing here prints; progress comes as [`Event`]s.
 
 pub mod backtest;
 mod began;
+pub mod bisect;
 mod boots;
 mod event;
 pub mod experiment;

@@ -2,6 +2,8 @@
 
 mod backtest;
 mod bench;
+mod bisect;
+pub mod bisect_step;
 mod ci;
 mod reproduce;
 mod schema;
@@ -23,6 +25,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::TestKernel(options) => test_kernel::run(&options),
         Command::Backtest(options) => backtest::run(&options),
         Command::Reproduce(options) => reproduce::run(&options),
+        Command::Bisect(options) => bisect::run(&options),
+        Command::BisectStep(options) => Ok(bisect_step::run(&options)),
         Command::Ci(options) => ci::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Schema(options) => schema::run(&options),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use mthp_bisect::record;
 use mthp_judge::report;
 use mthp_ledger::{claim::ledger, corpus::backtest};
 
@@ -19,6 +20,7 @@ pub fn run(options: &Schema) -> Result<ExitCode> {
     let schema = match options.of {
         SchemaOf::Report => report::json_schema(),
         SchemaOf::Ledger => ledger::json_schema(),
+        SchemaOf::Bisect => record::json_schema(),
         SchemaOf::Backtest => backtest::json_schema(),
     };
     ui::answer(&serde_json::to_string_pretty(&schema)?);

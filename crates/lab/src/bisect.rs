@@ -1,0 +1,173 @@
+//! Which commit brought it: revision after revision is built from the last one's objects, booted, and judged by the one
+//! check that differs between the ends.
+//!
+//! The journal is written after everything that was found out; the same request goes on from there after a kill.
+
+mod ends;
+mod history;
+mod journal;
+pub mod one;
+mod sight;
+mod steps;
+mod verify;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use mthp_bisect::record::{Bisection, Question};
+use mthp_judge::{
+    report::{PatchRecord, SuiteRecord},
+    suite::Suite,
+};
+use mthp_kernel::{PatchSeries, files, workspace::Workspace};
+use mthp_vm::accel::AccelChoice;
+
+use self::{history::History, journal::Journal, sight::Eye};
+use crate::{
+    BaseKernel, Events, Folder, Lab, Setting,
+    began::{Began, ending},
+    host,
+    load::Load,
+    timing::Timings,
+};
+
+/// Boots of a revision on the way, unless the user says otherwise. The suspect is tested at full strength in the end.
+pub const STEP_BOOTS: u32 = 1;
+/// Boots of each end, and of the suspect and its parents.
+pub const FULL_BOOTS: u32 = 4;
+
+/// What a user asks for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where to look.
+    pub place: Place,
+    /// The suite's name.
+    pub suite: String,
+    /// Only these tests of it; empty means all.
+    pub tests: Vec<String>,
+    /// The check, cost or agreement to follow, if not the first that differs.
+    pub check: Option<String>,
+    /// Patches to put on every revision, in order.
+    pub with_patches: Vec<PathBuf>,
+    /// Boots of a revision on the way; at least 1.
+    pub step_boots: u32,
+    /// Boots of each end, and of the suspect and its parents; more than `step_boots`.
+    pub full_boots: u32,
+    /// Which accelerator.
+    pub accel: AccelChoice,
+    /// The report's folder, if the user names one.
+    pub folder: Option<PathBuf>,
+    /// Begin anew, even if the same request was killed earlier.
+    pub fresh: bool,
+}
+
+/// Where to look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a git history.
+    Git {
+        /// The repository, only read; or its URL.
+        tree: String,
+        /// A revision that works.
+        good: String,
+        /// One that does not.
+        bad: String,
+    },
+    /// In a series of patches.
+    Series {
+        /// An mbox, or a quilt folder.
+        patches: PathBuf,
+        /// What they go on.
+        base: BaseKernel,
+    },
+}
+
+/// A finished bisection.
+#[derive(Debug)]
+pub struct Finished {
+    /// What came of it, as it was written.
+    pub bisection: Bisection,
+    /// Its folder.
+    pub folder: Folder,
+}
+
+/// Bisects, or goes on with a bisection that was killed.
+///
+/// # Errors
+/// When the ends cannot be bisected or something else that was given cannot be used
+/// ([`BadInput`](mthp_kernel::BadInput)), or the machinery failed.
+pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished> {
+    let began = Began::now();
+    let (suite, text) = lab.project().suite(&request.suite)?;
+    let suite_record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
+    let patches = read_patches(&request.with_patches)?;
+    let history = History::open(lab, &request.place, &suite, events)?;
+    let question = Question {
+        place: history.place.clone(),
+        good: history.good.clone(),
+        bad: history.bad.clone(),
+        suite: suite_record,
+        tests: request.tests.clone(),
+        check: request.check.clone(),
+        with_patches: patches.iter().flat_map(patch_records).collect(),
+        step_boots: request.step_boots,
+        full_boots: request.full_boots,
+    };
+    let mut journal = Journal::open(lab, request, question, &began)?;
+    journal.write()?;
+    let outcome = fill(lab, request, &suite, &patches, &history, &mut journal, events);
+    journal.end(began.millis(), ending(lab, &outcome))?;
+    outcome?;
+    Ok(Finished { bisection: journal.bisection, folder: journal.folder })
+}
+
+fn read_patches(paths: &[PathBuf]) -> Result<Vec<PatchSeries>> {
+    paths.iter().map(|path| PatchSeries::read(path, false)).collect()
+}
+
+fn patch_records(series: &PatchSeries) -> Vec<PatchRecord> {
+    let record = |patch: &mthp_kernel::patch::Patch| PatchRecord {
+        name: patch.name.clone(),
+        subject: Some(patch.subject.clone()),
+        sha256: patch.sha256.clone(),
+        reverted: series.revert,
+    };
+    series.patches.iter().map(record).collect()
+}
+
+fn fill(
+    lab: &Lab,
+    request: &Request,
+    suite: &Suite,
+    patches: &[PatchSeries],
+    history: &History,
+    journal: &mut Journal,
+    events: &Events<'_>,
+) -> Result<()> {
+    journal.bisection.host = Some(host::record());
+    journal.bisection.qemu = Some(host::qemu(lab.qemu()));
+    let mut timings = Timings::default();
+    let mut load = Load::choose(lab, suite, None, &request.tests, &mut timings, events)?;
+    load.assemble(lab, &mut timings, events)?;
+    if load.has_selftests() {
+        let (base, more) = history.bad_source(lab, suite, events)?;
+        load.build_selftests(lab, &base, &[&more, patches].concat(), &mut timings, events)?;
+    }
+    let setting = load.setting(lab, journal.folder.path());
+    let workspace = Workspace::open(
+        lab.cache(),
+        history.origin(),
+        &history.fragment,
+        &crate::laboratory::translate("workspace", events),
+        lab.stop().builds(),
+    )?;
+    let mut eye = Eye { lab, history, workspace, patches, setting, gates: &suite.gates, events };
+    if !ends::verify(&mut eye, request.accel, &load, journal)? {
+        return Ok(());
+    }
+    let outcome = steps::walk(&mut eye, journal)?;
+    // All tests that were chosen, to see what else is the suspect's doing.
+    let whole = load.setting(lab, journal.folder.path());
+    let whole = Setting { accel: eye.setting.accel, ..whole };
+    verify::at_full_strength(&mut eye, whole, &load, outcome, journal)
+}

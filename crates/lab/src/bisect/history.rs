@@ -1,0 +1,228 @@
+//! The history between the ends: commits of a repository, or the patches of a series.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use mthp_bisect::{
+    graph::{Graph, Revision},
+    record::End,
+};
+use mthp_judge::suite::Suite;
+use mthp_kernel::{
+    BadInput, PatchSeries, SourceSpec, config::Fragment, patch::Patch, repository::Repository,
+    workspace::{Origin, Point},
+};
+
+use super::Place;
+use crate::{
+    BaseKernel, Events, Lab,
+    laboratory::{Base, translate},
+};
+
+/// What is bisected.
+pub(super) struct History {
+    /// As a reader would name it.
+    pub(super) place: String,
+    pub(super) good: End,
+    pub(super) bad: End,
+    pub(super) graph: Graph,
+    pub(super) fragment: Fragment,
+    source: Source,
+}
+
+enum Source {
+    Git(Repository),
+    Series { base: Base, patches: Vec<Patch> },
+}
+
+/// The name of what a series goes on, among its revisions.
+const BASE: &str = "base";
+
+impl History {
+    /// Reads the history.
+    ///
+    /// # Errors
+    /// [`BadInput`] when there is no such repository, revision or series, the ends are not on one line of history, or a
+    /// series does not go in.
+    pub(super) fn open(lab: &Lab, place: &Place, suite: &Suite, events: &Events<'_>) -> Result<Self> {
+        match place {
+            Place::Git { tree, good, bad } => {
+                let fragment = Fragment::read(&lab.project().fragments(&suite.fragments))?;
+                let translate = translate("repository", events);
+                let repository = Repository::open(lab.cache(), tree, &translate, lab.stop().builds())?;
+                Self::of_repository(repository, tree, good, bad, fragment)
+            }
+            Place::Series { patches, base } => {
+                let base = lab.base(base, &suite.fragments, events)?;
+                Self::of_series(base, patches)
+            }
+        }
+    }
+
+    fn of_repository(
+        repository: Repository,
+        tree: &str,
+        good: &str,
+        bad: &str,
+        fragment: Fragment,
+    ) -> Result<Self> {
+        let end = |asked: &str| -> Result<End> {
+            let id = repository.commit(asked)?;
+            Ok(End { asked: asked.to_owned(), subject: repository.subject(&id)?, id })
+        };
+        let (good, bad) = (end(good)?, end(bad)?);
+        if good.id == bad.id {
+            return Err(BadInput(format!(
+                "failed to bisect: {} and {} are the same commit {}",
+                good.asked, bad.asked, good.id
+            ))
+            .into());
+        }
+        if !repository.is_ancestor(&good.id, &bad.id)? {
+            return Err(BadInput(unrelated(&repository, &good, &bad)?).into());
+        }
+        let graph = Graph::parse(&repository.log(&good.id, &bad.id)?)
+            .with_context(|| format!("failed to read the history {}..{}", good.asked, bad.asked))?;
+        Ok(Self { place: tree.to_owned(), good, bad, graph, fragment, source: Source::Git(repository) })
+    }
+
+    /// One revision without a history: that of `DIR@REV`, or the one that is checked out.
+    ///
+    /// # Errors
+    /// [`BadInput`] when there is no such repository or revision, or the tree has changes that no commit holds.
+    pub(super) fn of_one(lab: &Lab, tree: &str, suite: &Suite, events: &Events<'_>) -> Result<Self> {
+        let fragment = Fragment::read(&lab.project().fragments(&suite.fragments))?;
+        let (dir, revision) = match SourceSpec::parse_tree(tree, false)? {
+            SourceSpec::Tree { dir, revision, .. } => (dir, revision),
+            _ => return Err(BadInput(format!("failed to use '{tree}' as a tree")).into()),
+        };
+        let place = dir.display().to_string();
+        let translate = translate("repository", events);
+        let repository = Repository::open(lab.cache(), &place, &translate, lab.stop().builds())?;
+        if revision.is_none() && !repository.changes()?.is_empty() {
+            return Err(BadInput(format!(
+                "failed to take {place}: it has changes that are not committed, and a revision is judged as it was \
+                 committed; --with-patch adds a patch to it"
+            ))
+            .into());
+        }
+        let asked = revision.unwrap_or_else(|| "HEAD".to_owned());
+        let id = repository.commit(&asked)?;
+        let end = End { asked, subject: repository.subject(&id)?, id: id.clone() };
+        let revision = Revision { id, parents: Vec::new(), subject: end.subject.clone() };
+        let graph = Graph::of(vec![revision])?;
+        Ok(Self { place, good: end.clone(), bad: end, graph, fragment, source: Source::Git(repository) })
+    }
+
+    fn of_series(base: Base, path: &Path) -> Result<Self> {
+        let series = PatchSeries::read(path, false)?;
+        base.accepts(std::slice::from_ref(&series))?;
+        let patches = series.patches;
+        let ids: Vec<(String, String)> = patches
+            .iter()
+            .enumerate()
+            .map(|(at, patch)| (format!("patch-{:03}", at + 1), patch.subject.clone()))
+            .collect();
+        let Some((last, subject)) = ids.last().cloned() else {
+            return Err(BadInput(format!("failed to bisect: {} holds no patch", path.display())).into());
+        };
+        let identity = &base.tree.identity;
+        Ok(Self {
+            place: format!("{} on {}", path.display(), identity.what),
+            good: End {
+                asked: format!("{} without the series", identity.what),
+                id: BASE.to_owned(),
+                subject: format!("{} {}", identity.what, identity.version),
+            },
+            bad: End { asked: "the whole series".to_owned(), id: last, subject },
+            graph: Graph::line(ids, BASE.to_owned())?,
+            fragment: base.fragment.clone(),
+            source: Source::Series { base, patches },
+        })
+    }
+
+    /// Where its revisions are built from.
+    pub(super) fn origin(&self) -> Origin<'_> {
+        match &self.source {
+            Source::Git(repository) => Origin::Git(repository),
+            Source::Series { base, patches } => {
+                Origin::Series { base: &base.tree, patches: &base.patches, series: patches }
+            }
+        }
+    }
+
+    /// The bad end's source, to build selftests from, and the patches on it.
+    ///
+    /// # Errors
+    /// When it cannot be fetched.
+    pub(super) fn bad_source(
+        &self,
+        lab: &Lab,
+        suite: &Suite,
+        events: &Events<'_>,
+    ) -> Result<(Base, Vec<PatchSeries>)> {
+        match &self.source {
+            Source::Git(repository) => {
+                let spec = format!("{}@{}", repository.path().display(), self.bad.id);
+                let base = lab.base(&BaseKernel::Tree { spec, dirty: false }, &suite.fragments, events)?;
+                Ok((base, Vec::new()))
+            }
+            Source::Series { base, patches } => {
+                Ok((base.clone(), vec![PatchSeries { patches: patches.clone(), revert: false }]))
+            }
+        }
+    }
+
+    /// A revision as the workspace names it.
+    pub(super) fn point(&self, id: &str) -> Result<Point> {
+        match &self.source {
+            Source::Git(_) => Ok(Point::Commit(id.to_owned())),
+            Source::Series { .. } if id == BASE => Ok(Point::Patches(0)),
+            Source::Series { .. } => {
+                let number = id.strip_prefix("patch-").and_then(|number| number.parse().ok());
+                number.map(Point::Patches).with_context(|| format!("failed to find the revision {id}"))
+            }
+        }
+    }
+
+    /// A revision's subject; empty where there is none.
+    pub(super) fn subject(&self, id: &str) -> String {
+        match self.graph.get(id) {
+            Some(revision) => revision.subject.clone(),
+            None if id == self.good.id => self.good.subject.clone(),
+            None => match &self.source {
+                Source::Git(repository) => repository.subject(id).unwrap_or_default(),
+                Source::Series { .. } => String::new(),
+            },
+        }
+    }
+
+    /// Who wrote a revision, where that is known.
+    pub(super) fn author(&self, id: &str) -> Option<String> {
+        match &self.source {
+            Source::Git(repository) => repository.author(id).ok(),
+            Source::Series { patches, .. } => {
+                let Ok(Point::Patches(number)) = self.point(id) else { return None };
+                patches.get(number.checked_sub(1)?)?.author.clone()
+            }
+        }
+    }
+}
+
+/// What to say where the good end is no ancestor of the bad one.
+fn unrelated(repository: &Repository, good: &End, bad: &End) -> Result<String> {
+    if repository.is_ancestor(&bad.id, &good.id)? {
+        return Ok(format!(
+            "failed to bisect: the bad end {} is an ancestor of the good end {}; are --good and --bad swapped? To find the commit \
+             that cured something is another question",
+            bad.asked, good.asked
+        ));
+    }
+    Ok(match repository.merge_base(&good.id, &bad.id)? {
+        Some(base) => format!(
+            "failed to bisect: {} is no ancestor of {}; they fork at {base}: try --good {base}, which is refused if it is bad too",
+            good.asked, bad.asked
+        ),
+        None => format!("failed to bisect: {} and {} share no history", good.asked, bad.asked),
+    })
+}
