@@ -1,8 +1,10 @@
 //! Builds: one full build a configuration, and every other kernel from its objects.
 
+pub(crate) mod entry;
 mod identity;
+pub(crate) mod key;
 mod log;
-mod make;
+pub(crate) mod make;
 mod selftests;
 
 use std::{
@@ -12,14 +14,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 pub use identity::{Cost, KernelIdentity, PatchIdentity};
 pub use log::first_errors;
 pub use selftests::{Program, Selftests, Unbuilt, selftests};
 
 use self::{
+    entry::{CONFIG, LOG, STORED, VMLINUX},
     identity::Stored,
-    make::{Make, copy_objects, link_tree},
+    make::{Make, OBJECTS, copy_objects, link_tree},
 };
 use crate::{
     Cache, Event, Events, PatchSeries, PristineTree,
@@ -27,12 +30,9 @@ use crate::{
     config::Fragment,
     files,
     patch::{self, Changes},
-    source::short,
+    process::Spent,
     toolchain::Toolchain,
 };
-
-/// Part of every key: counts up when the way of building changes.
-const RECIPE_VERSION: &str = "1";
 
 /// What a kernel is made of.
 #[derive(Clone, Debug)]
@@ -84,42 +84,22 @@ pub fn build(
     stop: &AtomicBool,
 ) -> Result<BuiltKernel> {
     let toolchain = Toolchain::check()?;
-    let root_key = root_key(recipe.source, &recipe.fragment, &toolchain);
-    let key = kernel_key(recipe, &toolchain);
+    let root_key = key::root(&recipe.source.id, &recipe.fragment, &toolchain);
+    let patches = key::of_series(&recipe.patches);
+    let key = key::kernel(&recipe.source.id, patches, &recipe.fragment, &toolchain);
     let builder = Builder { cache, recipe, events, stop, toolchain, root_key };
     if let Some(entry) = cache.find(Kind::Kernel, &key) {
         events(Event::Cached(key));
-        return builder.built(&entry, true);
+        return entry::read(&entry, &recipe.source.identity, true);
     }
     let changes = patch::apply(&recipe.source.path, &recipe.patches)?;
     let label = format!("a build of {}", recipe.source.identity.what);
     let made = cache.produce(Kind::Kernel, &key, &label, events, stop, |partial| {
         builder.kernel(partial, &key, &changes)
     })?;
-    let kernel = builder.built(&made.path, !made.fresh)?;
+    let kernel = entry::read(&made.path, &recipe.source.identity, !made.fresh)?;
     events(Event::Built { key, wall_millis: kernel.cost.wall_millis });
     Ok(kernel)
-}
-
-fn root_key(source: &PristineTree, fragment: &Fragment, toolchain: &Toolchain) -> String {
-    // A command line with ccache is another command line: make would compile all of it again.
-    let ccache = if toolchain.ccache { "ccache" } else { "" };
-    let parts = [RECIPE_VERSION, &source.id, &toolchain.version, &fragment.text(), ccache];
-    short(&files::sha256(parts.join("\0").as_bytes())).to_owned()
-}
-
-fn kernel_key(recipe: &Recipe<'_>, toolchain: &Toolchain) -> String {
-    let mut parts = vec![
-        RECIPE_VERSION.to_owned(),
-        recipe.source.id.clone(),
-        toolchain.version.clone(),
-        recipe.fragment.text(),
-    ];
-    for series in &recipe.patches {
-        let side = if series.revert { "-" } else { "+" };
-        parts.extend(series.patches.iter().map(|patch| format!("{side}{}", patch.sha256)));
-    }
-    short(&files::sha256(parts.join("\0").as_bytes())).to_owned()
 }
 
 struct Builder<'a> {
@@ -131,29 +111,7 @@ struct Builder<'a> {
     root_key: String,
 }
 
-/// Names in a root's folder and in a kernel's.
-const OBJECTS: &str = "build";
-const VMLINUX: &str = "vmlinux";
-const CONFIG: &str = "config";
-const LOG: &str = "build.log";
-const STORED: &str = "identity.json";
-
 impl Builder<'_> {
-    /// Reads a kernel of the cache.
-    fn built(&self, entry: &Path, from_cache: bool) -> Result<BuiltKernel> {
-        let Stored { mut identity, cost } = Stored::read(&entry.join(STORED))?;
-        // The same files may have come from another place; the place is the caller's.
-        identity.source = self.recipe.source.identity.clone();
-        Ok(BuiltKernel {
-            vmlinux: entry.join(VMLINUX),
-            config: entry.join(CONFIG),
-            log: entry.join(LOG),
-            identity,
-            from_cache,
-            cost,
-        })
-    }
-
     /// Builds a kernel into a new folder of the cache.
     fn kernel(&self, partial: &Path, key: &str, changes: &Changes) -> Result<()> {
         let root = self.root()?;
@@ -177,16 +135,8 @@ impl Builder<'_> {
             files::move_file(&log, &partial.join(LOG))?;
             cost = Cost { wall_millis: millis(spent.wall), cpu_millis: millis(spent.cpu), ..root_cost };
         }
-        let contents = fs::read(&config).with_context(|| format!("failed to read {}", config.display()))?;
-        let identity = KernelIdentity {
-            key: key.to_owned(),
-            source: self.recipe.source.identity.clone(),
-            patches: changes.applied.iter().map(PatchIdentity::from).collect(),
-            config_sha256: files::sha256(&contents),
-            compiler: self.toolchain.version.clone(),
-            vmlinux_sha256: files::sha256_file(&image)?,
-        };
-        Stored { identity, cost }.write(&partial.join(STORED))
+        let patches = changes.applied.iter().map(PatchIdentity::from).collect();
+        entry::seal(partial, key, &self.recipe.source.identity, patches, &self.toolchain, cost)
     }
 
     /// The root build: its objects, and what it took.
@@ -201,11 +151,7 @@ impl Builder<'_> {
                 let mut cpu = link_tree(&self.recipe.source.path, &tree, self.stop)?.cpu;
                 let make = self.make(&tree, &log);
                 cpu += make.configure(&self.recipe.fragment, &work)?.cpu;
-                let steps = self.cache.root().join("roots").join("steps");
-                let expected = fs::read_to_string(&steps).ok().and_then(|text| text.trim().parse().ok());
-                let (spent, done) = make.vmlinux(expected)?;
-                cpu += spent.cpu;
-                files::replace(&steps, done.to_string().as_bytes(), 0o644)?;
+                cpu += make.vmlinux_in_full()?.cpu;
                 fs::create_dir(partial).map_err(|error| writing(error, partial))?;
                 files::move_file(&log, &partial.join(LOG))?;
                 files::move_file(&tree.join(OBJECTS), &partial.join(OBJECTS))?;
@@ -231,7 +177,7 @@ impl Builder<'_> {
         log: &Path,
         image: &Path,
         config: &Path,
-    ) -> Result<crate::process::Spent> {
+    ) -> Result<Spent> {
         truncate(log)?;
         let (work, _lock) = self.work("a build from the same base")?;
         let started = Instant::now();
@@ -244,11 +190,11 @@ impl Builder<'_> {
         if changes.paths().any(touches_config) {
             cpu += make.configure(&self.recipe.fragment, &work)?.cpu;
         }
-        cpu += make.vmlinux(None)?.0.cpu;
+        cpu += make.vmlinux()?.cpu;
         files::move_file(&tree.join(OBJECTS).join(VMLINUX), image)?;
         files::move_file(&tree.join(OBJECTS).join(".config"), config)?;
         self.cache.discard(&work)?;
-        Ok(crate::process::Spent { wall: started.elapsed(), cpu })
+        Ok(Spent { wall: started.elapsed(), cpu })
     }
 
     /// The one folder where builds from this root take place, empty. Host tools such as objtool are built by
@@ -268,21 +214,31 @@ impl Builder<'_> {
     }
 
     fn make<'b>(&'b self, tree: &'b Path, log: &'b Path) -> Make<'b> {
-        let ccache = self.toolchain.ccache.then(|| self.cache.root().join("ccache"));
-        Make { tree, log, ccache, cache: self.cache.root(), events: self.events, stop: self.stop }
+        Make {
+            tree,
+            log,
+            ccache: self.toolchain.ccache,
+            cache: self.cache,
+            lock: None,
+            events: self.events,
+            stop: self.stop,
+        }
     }
 }
 
-fn truncate(log: &Path) -> Result<()> {
+pub(crate) fn truncate(log: &Path) -> Result<()> {
     fs::write(log, "").map_err(|error| writing(error, log))
 }
 
-fn millis(time: Duration) -> u64 {
+pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Must the tree be configured again after this file has changed?
-fn touches_config(path: &str) -> bool {
-    path.starts_with("scripts/kconfig/")
+/// Must the tree be configured again after this file has changed? Kconfig files ask scripts about the compiler, and
+/// the version of the top Makefile is in the `.config`.
+pub(crate) fn touches_config(path: &str) -> bool {
+    path == "Makefile"
+        || path.starts_with("scripts/kconfig/")
+        || (path.starts_with("scripts/") && path.ends_with(".sh"))
         || path.rsplit('/').next().is_some_and(|name| name.starts_with("Kconfig"))
 }

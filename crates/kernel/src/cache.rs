@@ -8,6 +8,7 @@ use std::{
     env,
     fs::{self, File, OpenOptions, TryLockError},
     io::ErrorKind,
+    os::fd::{AsFd, BorrowedFd},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
@@ -23,7 +24,7 @@ use crate::{Event, Events, Interrupted};
 pub enum Kind {
     /// Downloaded files.
     Download,
-    /// Bare clones of git repositories.
+    /// Bare clones of git repositories. Whole mirrors are fetched again, under their lock.
     Repository,
     /// Pristine source trees.
     Tree,
@@ -37,12 +38,14 @@ pub enum Kind {
     Disk,
     /// Built selftests of kernels.
     Selftests,
+    /// Where kernels of one origin are built one after another. Such a folder stays; whoever uses it holds its lock.
+    Workspace,
     /// Where builds take place. An entry here is never complete: it belongs to who holds its lock.
     Work,
 }
 
 impl Kind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Download,
         Self::Repository,
         Self::Tree,
@@ -51,6 +54,7 @@ impl Kind {
         Self::Part,
         Self::Disk,
         Self::Selftests,
+        Self::Workspace,
         Self::Work,
     ];
 
@@ -64,6 +68,7 @@ impl Kind {
             Self::Part => "parts",
             Self::Disk => "disks",
             Self::Selftests => "selftests",
+            Self::Workspace => "workspaces",
             Self::Work => "work",
         }
     }
@@ -78,10 +83,16 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// Holds a key of the cache until dropped.
+/// Holds a key of the cache until dropped, and until the last program ends that was given a share of it.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl AsFd for Lock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
 }
 
 /// What [`Cache::produce`] gives.
@@ -159,7 +170,7 @@ impl Cache {
         let mut told = false;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Lock { _file: file }),
+                Ok(()) => return Ok(Lock { file }),
                 Err(TryLockError::WouldBlock) => {
                     if !told {
                         events(Event::WaitingForLock(what.to_owned()));

@@ -1,5 +1,7 @@
 //! What happens, for whoever shows it.
 
+use crate::PatchError;
+
 /// One step of fetching or building.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -23,6 +25,8 @@ pub enum Event {
         /// How many an earlier full build took; unknown for the first one and for incremental builds.
         expected: Option<u64>,
     },
+    /// A patch that was wanted on top of a revision is in it already (or, for a revert, is not in it): it is left out.
+    PatchLeftOut(PatchError),
     /// The kernel was in the cache already, under this key.
     Cached(String),
     /// The kernel is built and stored.

@@ -1,5 +1,7 @@
 //! The `git` program, used so that it reads only.
 
+pub(crate) mod objects;
+
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -19,12 +21,21 @@ pub(crate) fn command(directory: &Path) -> Command {
     safe.push(directory);
     let mut git = Command::new("git");
     // What a calling git (a hook, `git bisect run`) exports would point us at its own repository.
-    for name in
-        ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_CONFIG"]
-    {
+    for name in [
+        "GIT_DIR",
+        "GIT_COMMON_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_PREFIX",
+        "GIT_CONFIG",
+    ] {
         git.env_remove(name);
     }
     git.env("GIT_OPTIONAL_LOCKS", "0")
+        // A partial clone would fetch, into itself, what a reader finds missing.
+        .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
         .arg("-c")
@@ -92,7 +103,8 @@ pub(crate) fn unpack(directory: &Path, commit: &str, into: &Path, stop: &AtomicB
         .context("failed to start git archive")?;
     let output = archive.stdout.take().context("failed to read from git archive")?;
     let mut tar = Command::new("tar");
-    tar.args(["-x", "--no-same-owner", "-C"]).arg(into);
+    // Times of now: a commit's own may lie in the future, and make would never be done with such a file.
+    tar.args(["-x", "--no-same-owner", "--touch", "-C"]).arg(into);
     let unpacked = process::run_piped(&mut tar, output, stop);
     let status = archive.wait().context("failed to wait for git archive")?;
     unpacked?;

@@ -8,6 +8,7 @@ mod diff;
 mod error;
 mod hunks;
 mod mail;
+mod node;
 mod series;
 mod tree;
 
@@ -17,7 +18,9 @@ use anyhow::Result;
 
 pub use diff::{FilePatch, Hunk, HunkLine};
 pub use error::{PatchError, Position};
+pub(crate) use node::{Found, Node, remove};
 pub use tree::{Applied, Changes, apply, apply_on};
+pub(crate) use tree::{Files, apply_missing};
 
 /// One patch: a message or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

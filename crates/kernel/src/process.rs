@@ -4,7 +4,10 @@ use std::{
     ffi::OsStr,
     fs::File,
     io::{Read, Seek},
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd},
+        unix::process::{CommandExt, ExitStatusExt},
+    },
     path::Path,
     process::{Command, ExitStatus, Stdio},
     sync::atomic::{AtomicBool, Ordering},
@@ -14,6 +17,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use nix::{
+    fcntl::{FcntlArg, FdFlag},
     libc,
     sys::signal::{Signal, killpg},
     unistd::Pid,
@@ -104,6 +108,20 @@ pub fn run_quiet(command: &mut Command, stop: &AtomicBool) -> Result<Spent> {
 /// The same, with what another child prints as its input.
 pub(crate) fn run_piped(command: &mut Command, input: impl Into<Stdio>, stop: &AtomicBool) -> Result<Spent> {
     run_with(command, input.into(), stop)
+}
+
+/// Gives a command and all its children a share of a lock (`flock`): it is free when the last of them is gone, even
+/// where this process is killed and they live on.
+pub(crate) fn share(command: &mut Command, lock: &impl AsFd) {
+    let lock = lock.as_fd().as_raw_fd();
+    // SAFETY: fcntl is async-signal-safe and nothing is allocated. The child has the number: it is a copy of this
+    // process, in which the lock is open.
+    unsafe {
+        command.pre_exec(move || {
+            nix::fcntl::fcntl(BorrowedFd::borrow_raw(lock), FcntlArg::F_SETFD(FdFlag::empty()))?;
+            Ok(())
+        });
+    }
 }
 
 /// What a short command prints; it must succeed.

@@ -306,7 +306,7 @@ fn version(tree: &Path, what: &str) -> Result<String> {
     Ok(version)
 }
 
-fn makefile_version(text: &str) -> Option<String> {
+pub(crate) fn makefile_version(text: &str) -> Option<String> {
     let value = |name: &str| {
         text.lines().take(20).find_map(|line| {
             let (left, right) = line.split_once('=')?;

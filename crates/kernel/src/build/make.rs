@@ -1,43 +1,47 @@
 //! `make` in a kernel tree, always in the same way: no variable of the caller's reaches it.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::atomic::AtomicBool,
-    thread,
-};
+use std::{env, ffi::OsString, fs, path::Path, process::Command, sync::atomic::AtomicBool, thread};
 
 use anyhow::{Context, Result, bail};
 
 use super::log::{first_errors, is_step};
 use crate::{
-    BuildFailed, Event, Events,
-    cache::writing,
+    BuildFailed, Cache, Event, Events,
+    cache::{Lock, writing},
     config::Fragment,
+    files,
     process::{self, Spent},
 };
 
+/// The output folder in a tree.
+pub(crate) const OBJECTS: &str = "build";
+
+/// What of the caller's environment reaches ccache: where objects are shared between machines, as its manual has it
+/// (`CCACHE_REMOTE_STORAGE`, such as `file:/srv/ccache` or `redis://host`), whether the local cache is left out
+/// (`CCACHE_REMOTE_ONLY`), and whether local results are sent there again (`CCACHE_RESHARE`). Its folder and all else
+/// that could change an object is set here.
+const CCACHE_VARIABLES: [&str; 3] = ["CCACHE_REMOTE_STORAGE", "CCACHE_REMOTE_ONLY", "CCACHE_RESHARE"];
+
 /// A tree to run make in.
-pub(super) struct Make<'a> {
+pub(crate) struct Make<'a> {
     pub tree: &'a Path,
     pub log: &'a Path,
-    /// ccache's folder, if ccache is there.
-    pub ccache: Option<PathBuf>,
-    pub cache: &'a Path,
+    /// Whether ccache is used.
+    pub ccache: bool,
+    pub cache: &'a Cache,
+    /// What all programs that take part hold until the last of them is gone.
+    pub lock: Option<&'a Lock>,
     pub events: &'a Events<'a>,
     pub stop: &'a AtomicBool,
 }
 
 impl Make<'_> {
     /// Configures: the smallest configuration with a fragment over it, which must hold afterwards.
-    pub(super) fn configure(&self, fragment: &Fragment, scratch: &Path) -> Result<Spent> {
+    pub(crate) fn configure(&self, fragment: &Fragment, scratch: &Path) -> Result<Spent> {
         (self.events)(Event::Configuring);
         let wanted = scratch.join("fragment.config");
         fs::write(&wanted, fragment.text()).map_err(|error| writing(error, &wanted))?;
-        let objects = self.tree.join("build");
+        let objects = self.tree.join(OBJECTS);
         fs::create_dir_all(&objects).map_err(|error| writing(error, &objects))?;
         let mut make = self.command();
         make.env("KCONFIG_ALLCONFIG", &wanted).arg("allnoconfig");
@@ -49,8 +53,21 @@ impl Make<'_> {
         Ok(spent)
     }
 
-    /// Builds the image, and tells how many steps it took.
-    pub(super) fn vmlinux(&self, expected: Option<u64>) -> Result<(Spent, u64)> {
+    /// Builds the image from the objects that are there.
+    pub(crate) fn vmlinux(&self) -> Result<Spent> {
+        self.image(None).map(|(spent, _)| spent)
+    }
+
+    /// Builds the image from nothing. How many steps that takes is kept for the next time.
+    pub(crate) fn vmlinux_in_full(&self) -> Result<Spent> {
+        let steps = self.cache.root().join("roots").join("steps");
+        let expected = fs::read_to_string(&steps).ok().and_then(|text| text.trim().parse().ok());
+        let (spent, done) = self.image(expected)?;
+        files::replace(&steps, done.to_string().as_bytes(), 0o644)?;
+        Ok(spent)
+    }
+
+    fn image(&self, expected: Option<u64>) -> Result<(Spent, u64)> {
         (self.events)(Event::Building { done: 0, expected });
         let mut make = self.command();
         make.arg("vmlinux");
@@ -71,7 +88,7 @@ impl Make<'_> {
                 (self.events)(Event::Building { done, expected });
             }
         })?;
-        let image = self.tree.join("build/vmlinux");
+        let image = self.tree.join(OBJECTS).join("vmlinux");
         if !image.is_file() {
             bail!(
                 "failed to find {} after a build that succeeded; its log: {}",
@@ -83,14 +100,14 @@ impl Make<'_> {
     }
 
     /// Makes the headers that programs see, in the build's own folder.
-    pub(super) fn headers(&self) -> Result<Spent> {
+    pub(crate) fn headers(&self) -> Result<Spent> {
         let mut make = self.command();
         make.arg("headers");
         self.run(&mut make, |_| {})
     }
 
     /// What the Makefile of a folder of selftests builds.
-    pub(super) fn selftest_names(&self, group: &str, output: &Path) -> Result<Vec<String>> {
+    pub(crate) fn selftest_names(&self, group: &str, output: &Path) -> Result<Vec<String>> {
         let mut make = self.selftest_command(group, output);
         make.args(["--silent", "mthp-names"])
             .arg("--eval=mthp-names: ; @echo $(notdir $(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED) $(TEST_GEN_FILES))");
@@ -108,7 +125,7 @@ impl Make<'_> {
     }
 
     /// Builds a folder of selftests as far as it goes: a program that does not build stops no other.
-    pub(super) fn selftests(&self, group: &str, output: &Path) -> Result<()> {
+    pub(crate) fn selftests(&self, group: &str, output: &Path) -> Result<()> {
         let mut make = self.selftest_command(group, output);
         make.args(["--keep-going", "all"]);
         process::run_logged(&mut make, self.log, self.stop, |_| {}).map(drop)
@@ -146,7 +163,7 @@ impl Make<'_> {
             .env("KBUILD_BUILD_HOST", "regress")
             .env("KBUILD_BUILD_VERSION", "1")
             // Or setlocalversion would take a repository around the cache for the kernel's.
-            .env("GIT_CEILING_DIRECTORIES", self.cache);
+            .env("GIT_CEILING_DIRECTORIES", self.cache.root());
         make.arg(format!("-j{}", thread::available_parallelism().map_or(1, std::num::NonZero::get)))
             // A compiler's words stay together in the log.
             .arg("--output-sync=target");
@@ -156,9 +173,14 @@ impl Make<'_> {
     fn command(&self) -> Command {
         let mut make = self.bare();
         make.args(["O=build", "ARCH=x86_64", "LOCALVERSION="]);
-        if let Some(folder) = &self.ccache {
-            make.env("CCACHE_DIR", folder)
-                .env("CCACHE_BASEDIR", self.cache)
+        if self.ccache {
+            for name in CCACHE_VARIABLES {
+                if let Some(value) = env::var_os(name) {
+                    make.env(name, value);
+                }
+            }
+            make.env("CCACHE_DIR", self.cache.root().join("ccache"))
+                .env("CCACHE_BASEDIR", self.cache.root())
                 // Objects hold no path; those of another tree are as good.
                 .env("CCACHE_NOHASHDIR", "1")
                 // The compiler lists the headers anyway: no second run of the preprocessor on a miss.
@@ -169,6 +191,9 @@ impl Make<'_> {
     }
 
     fn run(&self, make: &mut Command, output: impl FnMut(&[u8])) -> Result<Spent> {
+        if let Some(lock) = self.lock {
+            process::share(make, lock);
+        }
         let (status, spent) = process::run_logged(make, self.log, self.stop, output)?;
         if status.success() {
             return Ok(spent);
@@ -180,12 +205,12 @@ impl Make<'_> {
 }
 
 /// Clones a tree by hard links: its files must then be replaced and never written to.
-pub(super) fn link_tree(from: &Path, to: &Path, stop: &AtomicBool) -> Result<Spent> {
+pub(crate) fn link_tree(from: &Path, to: &Path, stop: &AtomicBool) -> Result<Spent> {
     copy(&["-a", "-l"], from, to, stop)
 }
 
 /// Copies objects with their times, by reference where the filesystem can.
-pub(super) fn copy_objects(from: &Path, to: &Path, stop: &AtomicBool) -> Result<Spent> {
+pub(crate) fn copy_objects(from: &Path, to: &Path, stop: &AtomicBool) -> Result<Spent> {
     copy(&["-a", "--reflink=auto"], from, to, stop)
 }
 

@@ -120,7 +120,7 @@ pub fn selftests(
         events(Event::Cloning);
         link_tree(&source.path, &tree, stop)?;
         changes.write(&tree)?;
-        let make = Make { tree: &tree, log: &log, ccache: None, cache: cache.root(), events, stop };
+        let make = Make { tree: &tree, log: &log, ccache: false, cache, lock: None, events, stop };
         let list = make_all(&make, group, partial)?;
         write_list(&list, partial)?;
         files::move_file(&log, &partial.join(LOG))?;

@@ -2,16 +2,16 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    io::ErrorKind,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::{FilePatch, Patch, PatchError, PatchSeries, Position, hunks};
-use crate::{cache::writing, files};
+use super::{
+    FilePatch, Patch, PatchError, PatchSeries, Position, hunks,
+    node::{Found, KIND, LINK, Node, remove},
+};
+use crate::files;
 
 /// A patch that was applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,16 +37,7 @@ pub struct Changes {
 }
 
 /// Files that are different from the tree's; none for one that is gone.
-type Files = BTreeMap<String, Option<Node>>;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Node {
-    contents: Vec<u8>,
-    mode: u32,
-}
-
-const LINK: u32 = 0o120_000;
-const KIND: u32 = 0o170_000;
+pub(crate) type Files = BTreeMap<String, Option<Node>>;
 
 /// Why one file of a patch does not apply.
 enum Trouble {
@@ -75,53 +66,82 @@ pub fn apply(tree: &Path, series: &[PatchSeries]) -> Result<Changes> {
 /// As [`apply`].
 pub fn apply_on(tree: &Path, own: &[PatchSeries], series: &[PatchSeries]) -> Result<Changes> {
     let mut changes = Changes::default();
-    let all = [own, series].into_iter().flat_map(|group| {
-        let total = group.iter().map(|series| series.patches.len()).sum();
-        let patches =
-            group.iter().flat_map(|series| series.patches.iter().map(|patch| (patch, series.revert)));
-        (1..).zip(patches).map(move |(number, (patch, revert))| (patch, revert, number, total))
-    });
-    for (patch, revert, number, total) in all {
-        let position =
-            || Position { number, total, name: patch.name.clone(), subject: patch.subject.clone() };
-        let result = apply_patch(tree, &changes.files, patch, revert);
-        // Fuzz finds a place for a change that is made already; so does nothing else.
-        if !matches!(result, Ok((_, 0)) | Err((_, Trouble::Failed(_))))
-            && matches!(apply_patch(tree, &changes.files, patch, !revert), Ok((_, 0)))
-        {
-            let patch = position();
-            return Err(if revert {
-                PatchError::NotInTree { patch }
-            } else {
-                PatchError::AlreadyApplied { patch }
-            }
-            .into());
-        }
-        let fuzz = match result {
-            Ok((files, fuzz)) => {
-                changes.files = files;
-                fuzz
-            }
-            Err((file, Trouble::Rejected(why))) => {
-                return Err(PatchError::Rejected { patch: position(), file, why }.into());
-            }
-            Err((_, Trouble::Outside(file, why))) => {
-                return Err(PatchError::Outside { name: patch.name.clone(), file, why }.into());
-            }
-            Err((_, Trouble::Failed(error))) => return Err(error),
-        };
-        changes.applied.push(Applied {
-            name: patch.name.clone(),
-            subject: patch.subject.clone(),
-            sha256: patch.sha256.clone(),
-            fuzz,
-            reverted: revert,
-        });
-    }
+    changes.extend(tree, own, Err)?;
+    changes.extend(tree, series, Err)?;
     Ok(changes)
 }
 
+/// As [`apply_on`], but patches of `series` that are in already (or, for a revert, are not) are left out; they are
+/// given beside.
+///
+/// # Errors
+/// As [`apply`], but for those.
+pub(crate) fn apply_missing(
+    tree: &Path,
+    own: &[PatchSeries],
+    series: &[PatchSeries],
+) -> Result<(Changes, Vec<PatchError>)> {
+    let mut changes = Changes::default();
+    let mut left_out = Vec::new();
+    changes.extend(tree, own, Err)?;
+    changes.extend(tree, series, |error| {
+        left_out.push(error);
+        Ok(())
+    })?;
+    Ok((changes, left_out))
+}
+
 impl Changes {
+    /// Applies patches on top; `idle` decides on one that would change nothing.
+    fn extend(
+        &mut self,
+        tree: &Path,
+        group: &[PatchSeries],
+        mut idle: impl FnMut(PatchError) -> Result<(), PatchError>,
+    ) -> Result<()> {
+        let total = group.iter().map(|series| series.patches.len()).sum();
+        let patches =
+            group.iter().flat_map(|series| series.patches.iter().map(|patch| (patch, series.revert)));
+        for (number, (patch, revert)) in (1..).zip(patches) {
+            let position =
+                || Position { number, total, name: patch.name.clone(), subject: patch.subject.clone() };
+            let result = apply_patch(tree, &self.files, patch, revert);
+            // Fuzz finds a place for a change that is made already; so does nothing else.
+            if !matches!(result, Ok((_, 0)) | Err((_, Trouble::Failed(_))))
+                && matches!(apply_patch(tree, &self.files, patch, !revert), Ok((_, 0)))
+            {
+                let patch = position();
+                idle(if revert {
+                    PatchError::NotInTree { patch }
+                } else {
+                    PatchError::AlreadyApplied { patch }
+                })?;
+                continue;
+            }
+            let fuzz = match result {
+                Ok((files, fuzz)) => {
+                    self.files = files;
+                    fuzz
+                }
+                Err((file, Trouble::Rejected(why))) => {
+                    return Err(PatchError::Rejected { patch: position(), file, why }.into());
+                }
+                Err((_, Trouble::Outside(file, why))) => {
+                    return Err(PatchError::Outside { name: patch.name.clone(), file, why }.into());
+                }
+                Err((_, Trouble::Failed(error))) => return Err(error),
+            };
+            self.applied.push(Applied {
+                name: patch.name.clone(),
+                subject: patch.subject.clone(),
+                sha256: patch.sha256.clone(),
+                fuzz,
+                reverted: revert,
+            });
+        }
+        Ok(())
+    }
+
     /// The files that are different from the tree's.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
@@ -142,32 +162,16 @@ impl Changes {
         for (name, node) in &self.files {
             let path = clone.join(name);
             match node {
-                Some(node) if node.mode & KIND == LINK => {
-                    use std::os::unix::ffi::OsStrExt;
-                    remove(&path)?;
-                    if let Some(parent) = path.parent() {
-                        fs::create_dir_all(parent).map_err(|error| writing(error, parent))?;
-                    }
-                    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(&node.contents), &path)
-                        .map_err(|error| writing(error, &path))?;
-                }
-                Some(node) => {
-                    let mode = if node.mode & 0o111 != 0 { 0o755 } else { 0o644 };
-                    files::replace(&path, &node.contents, mode)?;
-                }
+                Some(node) => node.write(&path)?,
                 None => remove(&path)?,
             }
         }
         Ok(())
     }
-}
 
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("failed to remove {}", path.display()))
-        }
-        _ => Ok(()),
+    /// The files that are different from the tree's; none for one that is gone.
+    pub(crate) fn into_files(self) -> Files {
+        self.files
     }
 }
 
@@ -206,7 +210,7 @@ impl Overlay<'_> {
             },
             None => None,
         };
-        let link_before = before.as_ref().is_some_and(|node| node.mode & KIND == LINK);
+        let link_before = before.as_ref().is_some_and(|node| node.is_link());
         let link_told = patch.old_mode.or(patch.new_mode).is_some_and(|mode| mode & KIND == LINK);
         if link_before && !link_told && !patch.hunks.is_empty() {
             let name = patch.name().to_owned();
@@ -261,7 +265,7 @@ impl Overlay<'_> {
         for (at, _) in name.match_indices('/') {
             let folder = name.get(..at).unwrap_or_default();
             let is_link = match self.files.get(folder) {
-                Some(node) => node.as_ref().is_some_and(|node| node.mode & KIND == LINK),
+                Some(node) => node.as_ref().is_some_and(|node| node.is_link()),
                 None => self.tree.join(folder).is_symlink(),
             };
             if is_link {
@@ -275,22 +279,11 @@ impl Overlay<'_> {
         let failed = |error: std::io::Error| {
             Trouble::Failed(anyhow::Error::new(error).context(format!("failed to read {}", path.display())))
         };
-        let metadata = match path.symlink_metadata() {
-            Ok(metadata) => metadata,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        if metadata.is_symlink() {
-            let target = fs::read_link(&path).map_err(failed)?;
-            return Ok(Some(Node { contents: target.as_os_str().as_encoded_bytes().to_vec(), mode: LINK }));
+        match Node::read(&path).map_err(failed)? {
+            Found::Nothing => Ok(None),
+            Found::Node(node) => Ok(Some(node)),
+            Found::Other => rejected("it is not a file in the tree"),
         }
-        if !metadata.is_file() {
-            return rejected("it is not a file in the tree");
-        }
-        let mode = if metadata.permissions().mode() & 0o111 != 0 { 0o100_755 } else { 0o100_644 };
-        Ok(Some(Node { contents: fs::read(&path).map_err(failed)?, mode }))
     }
 }
 
