@@ -6,12 +6,15 @@ mod order;
 use std::collections::HashMap;
 
 use mthp_judge::text::harmless;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use error::GraphError;
 use order::Edges;
 
 /// A commit, or a patch of a series.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Revision {
     /// What names it: a commit's hash, a patch's file. A line of text, not empty.
     pub id: String,
@@ -50,11 +53,13 @@ impl Graph {
         for (line, number) in log.lines().zip(1..) {
             let wrong = |problem| GraphError::Line { number, problem };
             let mut fields = line.splitn(3, '\t');
-            let (Some(id), Some(parents), Some(subject)) = (fields.next(), fields.next(), fields.next()) else {
+            let (Some(id), Some(parents), Some(subject)) = (fields.next(), fields.next(), fields.next())
+            else {
                 return Err(wrong("has no three fields"));
             };
             // What git takes for an option, or for two names, is none.
-            let names = |id: &str| !id.is_empty() && !id.starts_with('-') && !id.contains(char::is_whitespace);
+            let names =
+                |id: &str| !id.is_empty() && !id.starts_with('-') && !id.contains(char::is_whitespace);
             let parents: Vec<String> =
                 parents.split(' ').filter(|id| !id.is_empty()).map(str::to_owned).collect();
             if !names(id) || !parents.iter().all(|id| names(id)) {
@@ -172,9 +177,9 @@ impl Graph {
     }
 
     /// Of each place, whether it is one of these or an ancestor of one.
-    pub(crate) fn ancestors<'a>(&self, of: impl IntoIterator<Item = &'a usize>) -> Vec<bool> {
+    pub(crate) fn ancestors(&self, of: impl IntoIterator<Item = usize>) -> Vec<bool> {
         let mut marked = vec![false; self.len()];
-        of.into_iter().for_each(|&place| marked[place] = true);
+        of.into_iter().for_each(|place| marked[place] = true);
         for place in (0..self.len()).rev() {
             if marked[place] {
                 self.parents_at(place).iter().for_each(|&parent| marked[parent] = true);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::graph::Graph;
+use crate::{graph::Graph, search::Answers};
 
 /// The candidate whose answer leaves the fewest candidates, weighed by the chance that there is an answer; among
 /// equals, the oldest.
@@ -13,20 +13,13 @@ use crate::graph::Graph;
 /// that was skipped this halves the worth, while a step of `d` to the side costs only `d` candidates. Hence the
 /// search goes far away while many candidates are left, and near when they are few.
 ///
-/// `candidates`: places, in order. `may_try`: those of them that can be tried. `skipped`: of any place;
-/// `answered`: of any place, whether it had an answer: no break reaches across it.
-pub(crate) fn best(
-    graph: &Graph,
-    candidates: &[usize],
-    may_try: impl Fn(usize) -> bool,
-    skipped: impl IntoIterator<Item = usize>,
-    answered: impl Fn(usize) -> bool,
-) -> Option<usize> {
-    let distances = distances(graph, skipped, answered);
+/// `candidates`: places, in order. None where all were tried.
+pub(crate) fn best(graph: &Graph, candidates: &[usize], answers: &Answers) -> Option<usize> {
+    let distances = distances(graph, answers);
     let mut best: Option<(Worth, usize)> = None;
     for (&place, weight) in candidates.iter().zip(weights(graph, candidates)) {
         let worth = Worth::new(weight.min(candidates.len() - weight), distances[place]);
-        if may_try(place) && best.as_ref().is_none_or(|(best, _)| worth.exceeds(best)) {
+        if answers.is_open(place) && best.as_ref().is_none_or(|(best, _)| worth.exceeds(best)) {
             best = Some((worth, place));
         }
     }
@@ -71,21 +64,18 @@ fn weights(graph: &Graph, candidates: &[usize]) -> Vec<usize> {
     weights
 }
 
-/// Of each place, how many steps (to a parent or a child) it is away from the nearest that was skipped.
-fn distances(
-    graph: &Graph,
-    skipped: impl IntoIterator<Item = usize>,
-    answered: impl Fn(usize) -> bool,
-) -> Vec<Option<usize>> {
+/// Of each place, how many steps (to a parent or a child) it is away from the nearest that was skipped. No break
+/// reaches across a revision that had an answer.
+fn distances(graph: &Graph, answers: &Answers) -> Vec<Option<usize>> {
     let mut distances = vec![None; graph.len()];
     let mut open = VecDeque::new();
-    for place in skipped {
+    for place in answers.skipped() {
         distances[place] = Some(0);
         open.push_back((place, 0));
     }
     while let Some((place, distance)) = open.pop_front() {
         for &next in graph.parents_at(place).iter().chain(graph.children_at(place)) {
-            if distances[next].is_none() && !answered(next) {
+            if distances[next].is_none() && !answers.is_answered(next) {
                 distances[next] = Some(distance + 1);
                 open.push_back((next, distance + 1));
             }

@@ -10,6 +10,7 @@
 pub mod ends;
 pub mod finding;
 pub mod graph;
+pub mod halving;
 pub mod log;
 pub mod record;
 #[cfg(test)]

@@ -42,6 +42,8 @@ pub struct Bisection {
     pub outcome: Option<Outcome>,
     /// What the suspect and its parents showed at full strength.
     pub verification: Option<Verification>,
+    /// The search as `git bisect log` tells it, for `git bisect replay`; `None` of a series of patches.
+    pub git_log: Option<String>,
     /// By the clock, all sessions of a resumed run together.
     pub wall_millis: u64,
 }
@@ -202,6 +204,7 @@ impl Bisection {
             tried: Vec::new(),
             outcome: None,
             verification: None,
+            git_log: None,
             wall_millis: 0,
         }
     }

@@ -27,7 +27,7 @@ pub fn render(it: &Bisection, place: &str) -> String {
     }
     let _ = writeln!(out, "\n{}", table(&it.tried));
     let _ = writeln!(out, "{}", text::wrap(&cost(it), WIDTH, 4));
-    if let Some(log) = crate::log::of(it) {
+    if let Some(log) = &it.git_log {
         let _ = writeln!(out, "\ngit bisect log:\n{}", log.trim_end());
     }
     let _ = writeln!(out, "\nreport: {}", text::clean(place));

@@ -141,6 +141,16 @@ impl Cache {
         self.root.join("logs")
     }
 
+    /// A folder of a run's own notes, made; what lies in it is never an entry.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn notes(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.root.join("notes").join(name);
+        fs::create_dir_all(&folder).map_err(|error| writing(error, &folder))?;
+        Ok(folder)
+    }
+
     /// Where an entry lies once it is complete.
     #[must_use]
     pub fn entry(&self, kind: Kind, key: &str) -> PathBuf {

@@ -133,6 +133,17 @@ impl Repository {
         ])
     }
 
+    /// Files that are changed or not known to git, as `git status` words it; empty for a bare repository.
+    ///
+    /// # Errors
+    /// What git fails with.
+    pub fn changes(&self) -> Result<Vec<String>> {
+        if self.line(&["rev-parse", "--is-bare-repository"])? == "true" {
+            return Ok(Vec::new());
+        }
+        git::changes(&self.path)
+    }
+
     /// A commit's subject.
     ///
     /// # Errors

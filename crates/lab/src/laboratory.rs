@@ -29,7 +29,7 @@ pub struct Lab {
 }
 
 /// A base kernel's source and the patches that belong to it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Base {
     pub(crate) tree: PristineTree,
     pub(crate) patches: Vec<PatchSeries>,

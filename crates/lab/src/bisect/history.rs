@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use mthp_bisect::{
     graph::{Graph, Revision},
+    log::bisect_log,
     record::End,
+    search::Search,
 };
 use mthp_judge::suite::Suite;
 use mthp_kernel::{
@@ -109,8 +111,7 @@ impl History {
         let asked = revision.unwrap_or_else(|| "HEAD".to_owned());
         let id = repository.commit(&asked)?;
         let end = End { asked, subject: repository.subject(&id)?, id: id.clone() };
-        let revision = Revision { id, parents: Vec::new(), subject: end.subject.clone() };
-        let graph = Graph::of(vec![revision])?;
+        let graph = Graph::line(vec![(id, end.subject.clone())], "what was before".to_owned())?;
         Ok(Self { place, good: end.clone(), bad: end, graph, fragment, source: Source::Git(repository) })
     }
 
@@ -146,7 +147,7 @@ impl History {
         match &self.source {
             Source::Git(repository) => Origin::Git(repository),
             Source::Series { base, patches } => {
-                Origin::Series { base: &base.tree, patches: &base.patches, series: patches }
+                Origin::Series { base: &base.tree, patches: base.patches.clone(), series: patches.clone() }
             }
         }
     }
@@ -195,6 +196,29 @@ impl History {
                 Source::Series { .. } => String::new(),
             },
         }
+    }
+
+    /// A revision of the range, or one that is known to be good.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub(super) fn revision(&self, id: &str) -> Result<Revision> {
+        if let Some(revision) = self.graph.get(id) {
+            return Ok(revision.clone());
+        }
+        ensure!(self.graph.is_boundary(id) || id == self.good.id, "{id} is not in the range");
+        Ok(Revision { id: id.to_owned(), parents: Vec::new(), subject: self.subject(id) })
+    }
+
+    /// The search as `git bisect log` tells it; `None` of a series.
+    pub(super) fn git_log(&self, search: &Search<'_>) -> Option<String> {
+        let Source::Git(_) = self.source else { return None };
+        let good = Revision {
+            id: self.good.id.clone(),
+            parents: Vec::new(),
+            subject: self.good.subject.clone(),
+        };
+        Some(bisect_log(search, &good))
     }
 
     /// Who wrote a revision, where that is known.

@@ -28,7 +28,7 @@ impl Journal {
     /// When the named folder holds another bisection, or nothing can be written.
     pub(super) fn open(lab: &Lab, request: &Request, question: Question, began: &Began) -> Result<Self> {
         let key = files::sha256(serde_json::to_string(&question)?.as_bytes());
-        let pointer = lab.cache().state("bisections")?.join(key.get(..32).unwrap_or(&key));
+        let pointer = lab.cache().notes("bisections")?.join(key.get(..32).unwrap_or(&key));
         let left = match &request.folder {
             Some(folder) => Some(folder.clone()),
             None => fs::read_to_string(&pointer).ok().map(|text| PathBuf::from(text.trim_end())),

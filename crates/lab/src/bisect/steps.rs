@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mthp_bisect::{
-    graph::Revision,
     record::Outcome,
     search::{Next, Search},
     text,
@@ -21,23 +20,26 @@ pub(super) fn walk(eye: &mut Eye<'_>, journal: &mut Journal) -> Result<Outcome> 
     let ends = journal.bisection.ends.clone().context("the ends were not verified")?;
     let boots = journal.bisection.question.step_boots;
     let mut search = Search::new(&eye.history.graph);
-    for tried in &journal.bisection.tried {
-        search.record(&tried.id, tried.finding.clone());
+    // The good end is no part of the graph, and what is known of it is known by that.
+    for tried in journal.bisection.tried.iter().filter(|tried| eye.history.graph.get(&tried.id).is_some()) {
+        search.record(&tried.id, tried.finding.clone())?;
     }
     let mut spent = Vec::new();
     loop {
+        journal.bisection.git_log = eye.history.git_log(&search);
         let (id, left, steps) = match search.next() {
             Next::Try { revision, left, steps } => (revision, left, steps),
             Next::Culprit { revision } => {
                 let author = eye.history.author(&revision);
-                return Ok(Outcome::Culprit { revision: named(eye, &revision)?, author });
+                return Ok(Outcome::Culprit { revision: eye.history.revision(&revision)?, author });
             }
             Next::Range { candidates } => {
-                let candidates = candidates.iter().map(|id| named(eye, id)).collect::<Result<_>>()?;
+                let candidates = candidates.iter().map(|id| eye.history.revision(id)).collect::<Result<_>>()?;
                 return Ok(Outcome::Range { candidates });
             }
             Next::Contradiction { good, bad } => {
-                return Ok(Outcome::ComesAndGoes { bad: named(eye, &bad)?, good: named(eye, &good)? });
+                let (good, bad) = (eye.history.revision(&good)?, eye.history.revision(&bad)?);
+                return Ok(Outcome::ComesAndGoes { bad, good });
             }
         };
         let label = format!("step {}", journal.bisection.tried.len().saturating_sub(1));
@@ -48,13 +50,9 @@ pub(super) fn walk(eye: &mut Eye<'_>, journal: &mut Journal) -> Result<Outcome> 
         let what = format!("{} is {} (\"{subject}\")", text::short(&id), tried.finding);
         (eye.events)(&Event::Ended { label, what });
         spent.push(started.elapsed());
-        search.record(&id, tried.finding.clone());
+        search.record(&id, tried.finding.clone())?;
         journal.add(tried)?;
     }
-}
-
-fn named(eye: &Eye<'_>, id: &str) -> Result<Revision> {
-    eye.history.graph.get(id).cloned().with_context(|| format!("{id} is not in the range"))
 }
 
 /// What is left, and how long that may take by what the steps took so far.
