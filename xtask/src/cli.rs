@@ -87,9 +87,11 @@ pub struct TestKernel {
     pub common: Common,
 }
 
-/// Exit codes: 0 every bug was caught by the checks that name it and there was no false alarm; 1 not so; 2 a name that is
-/// not known or a malformed entry; 69 the machinery failed, or something could not be tried.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 every bug was caught by the checks that name it and there was no false alarm; 1 not\n\
+so; 2 a name that is not known or a malformed entry; 69 the machinery failed, or something could not\n\
+be tried.")]
 pub struct Backtest {
     /// Only these bugs (kernels/corpus/) and harmless patches (kernels/patches/harmless/): a name, or a prefix that ends
     /// in * [default: all, and the kernel against itself]
@@ -136,9 +138,10 @@ pub enum SchemaOf {
     Bisect,
 }
 
-/// Exit codes: 0 every claim asked for was decided, at least in parts (confirmed or refuted); 3 one cannot be decided here; 2
-/// a name that is not known or a malformed claim; 69 the machinery failed.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 every claim asked for was decided, at least in parts (confirmed or refuted); 3 one\n\
+cannot be decided here; 2 a name that is not known or a malformed claim; 69 the machinery failed.")]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["only", "all", "list"]))]
 pub struct Reproduce {
     /// The claims (configs/claims/): a name, or a prefix that ends in *
@@ -181,10 +184,12 @@ pub enum ClaimFormat {
     Json,
 }
 
-/// Exit codes: 0 one commit was found and proven against its parents; 3 no commit can be named (only skipped ones are
-/// left, or what is followed is flaky, or comes and goes); 2 what was given cannot be used (the ends do not differ, are
-/// swapped or do not work, a revision that is not known); 69 the machinery failed. Killed, the same command goes on where it was.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 one commit was found and proven against its parents; 3 no commit can be named (only\n\
+skipped ones are left, or what is followed is flaky, or comes and goes); 2 what was given cannot be\n\
+used (the ends do not differ, are swapped or do not work, a revision that is not known); 69 the\n\
+machinery failed. Killed, the same command goes on where it was.")]
 #[command(group = clap::ArgGroup::new("history").required(true).args(["tree", "patches"]))]
 pub struct Bisect {
     /// The git repository of the kernel, read and never written; or its URL
@@ -200,10 +205,10 @@ pub struct Bisect {
     #[arg(long, value_name = "PATH")]
     pub patches: Option<PathBuf>,
     /// What the series goes on: a name from kernels/ [default: stock-6.12]
-    #[arg(long, value_name = "NAME", requires = "patches", conflicts_with = "on_tree")]
+    #[arg(long, value_name = "NAME", requires = "patches", conflicts_with_all = ["on_tree", "tree"])]
     pub kernel: Option<String>,
     /// What the series goes on: your own kernel tree; a git revision may follow an @
-    #[arg(long, value_name = "DIR[@REV]", requires = "patches")]
+    #[arg(long, value_name = "DIR[@REV]", requires = "patches", conflicts_with = "tree")]
     pub on_tree: Option<String>,
     /// A patch that every revision gets, where it is not in already: what it takes to build or boot the old ones; may be repeated
     #[arg(long, value_name = "PATH")]
@@ -239,9 +244,10 @@ pub struct Bisect {
     pub common: Common,
 }
 
-/// Exit codes, as `git bisect run` takes them: 0 the check holds, 1 it fails, 125 nothing can be said; never another, so that
-/// no accident is taken for a bad revision. stderr says what was seen.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes, as `git bisect run` takes them: 0 the check holds, 1 it fails, 125 nothing can be said;\n\
+never another, so that no accident is taken for a bad revision. stderr says what was seen.")]
 pub struct BisectStep {
     /// The kernel's git repository, read and never written; a revision may follow an @ [default: what is checked out]
     #[arg(long, value_name = "DIR[@REV]")]

@@ -165,8 +165,7 @@ pub struct Verification {
     pub suspect: Sight,
     /// Its parents.
     pub parents: Vec<Sight>,
-    /// Were the suspect and its first parent alike and each boot a toss of a coin, all boots would fall out so in one of so many
-    /// runs.
+    /// Fisher's exact test of the suspect against its first parent, one side: p is one in so many.
     pub one_in: u64,
     /// What differed between the ends and differs between these two.
     pub explained: Vec<Target>,

@@ -26,6 +26,10 @@ pub fn render(it: &Bisection, place: &str) -> String {
         let _ = writeln!(out, "{}", text::wrap(&line, WIDTH, 4));
     }
     let _ = writeln!(out, "\n{}", table(&it.tried));
+    for (one, reason) in skips(&it.tried) {
+        let line = format!("skipped {}: {}", short(&one.id), text::clean(reason));
+        let _ = writeln!(out, "{}", text::wrap(&line, WIDTH, 4));
+    }
     let _ = writeln!(out, "{}", text::wrap(&cost(it), WIDTH, 4));
     if let Some(log) = &it.git_log {
         let _ = writeln!(out, "\ngit bisect log:\n{}", log.trim_end());
@@ -73,7 +77,7 @@ pub fn headline(it: &Bisection) -> String {
             format!("bisect: the first bad commit of {range} is {}", named(revision))
         }
         Some(Outcome::Range { candidates }) => format!(
-            "bisect: the first bad commit of {range} is one of {}; all but the last were skipped, see why below: {}",
+            "bisect: the first bad commit of {range} is one of {}; all but the last were skipped: {}",
             candidates.len(),
             candidates.iter().map(named).collect::<Vec<_>>().join(", ")
         ),
@@ -104,7 +108,7 @@ fn verified(seen: &Verification) -> Vec<String> {
         .map(|parent| format!("its parent {} is {}", short(&parent.id), sight(parent)))
         .collect();
     let mut lines = vec![format!(
-        "  at full strength: it is {}, {}; if both kernels were alike, one would see that in one of {} runs at most",
+        "  at full strength: it is {}, {} (Fisher's exact test: p = 1/{})",
         sight(&seen.suspect),
         parents.join(", "),
         seen.one_in
@@ -139,13 +143,13 @@ pub fn short(id: &str) -> &str {
 fn table(tried: &[Tried]) -> String {
     let mut table = Table::new();
     table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .load_preset(presets::NOTHING)
         .set_header(["revision", "finding", "image", "build s", "boots", "boot s", "subject"]);
     for one in tried {
-        let (finding, why) = match &one.finding {
-            Finding::Skipped { reason } => ("skipped", format!(": {}", text::clean(reason))),
-            Finding::Good => ("good", String::new()),
-            Finding::Bad => ("bad", String::new()),
+        let finding = match &one.finding {
+            Finding::Skipped { .. } => "skipped",
+            Finding::Good => "good",
+            Finding::Bad => "bad",
         };
         let image = match (&one.same_as, &one.image) {
             (Some(other), _) => format!("as {}", short(other)),
@@ -160,7 +164,7 @@ fn table(tried: &[Tried]) -> String {
             one.build_millis.map_or_else(|| "cached".to_owned(), seconds),
             one.boots.to_string(),
             seconds(one.boot_millis),
-            format!("{subject}{why}"),
+            subject,
         ]);
     }
     for column in [3, 4, 5] {
@@ -168,7 +172,14 @@ fn table(tried: &[Tried]) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.to_string()
+    table.trim_fmt()
+}
+
+fn skips(tried: &[Tried]) -> impl Iterator<Item = (&Tried, &str)> {
+    tried.iter().filter_map(|one| match &one.finding {
+        Finding::Skipped { reason } => Some((one, reason.as_str())),
+        Finding::Good | Finding::Bad => None,
+    })
 }
 
 fn cost(it: &Bisection) -> String {
@@ -189,3 +200,6 @@ fn cost(it: &Bisection) -> String {
 fn seconds(millis: u64) -> String {
     format!("{}.{}", millis / 1000, millis % 1000 / 100)
 }
+
+#[cfg(test)]
+mod tests;

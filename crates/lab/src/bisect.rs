@@ -24,7 +24,7 @@ use mthp_vm::accel::AccelChoice;
 
 use self::{history::History, journal::Journal, sight::Eye};
 use crate::{
-    BaseKernel, Events, Folder, Lab, Setting,
+    BaseKernel, Event, Events, Folder, Lab, Setting,
     began::{Began, ending},
     host,
     load::Load,
@@ -115,6 +115,11 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     };
     let mut journal = Journal::open(lab, request, question, &began)?;
     journal.write()?;
+    if journal.resumed {
+        let known = mthp_judge::text::count(journal.bisection.tried.len(), "revision");
+        let what = format!("an earlier run left {known}; going on from there (--fresh begins anew)");
+        events(&Event::Ended { label: "journal".to_owned(), what });
+    }
     let outcome = fill(lab, request, &suite, &patches, &history, &mut journal, events);
     journal.end(began.millis(), ending(lab, &outcome))?;
     outcome?;

@@ -18,7 +18,7 @@ use super::{
     journal::Journal,
     sight::{Eye, Image, millis},
 };
-use crate::{Setting, boots::accelerator, event::Event, load::Load};
+use crate::{Setting, boots::accelerator, load::Load};
 
 /// Verifies the ends, chooses what is followed, and sets the eye on it; a resumed run takes both from its journal.
 /// `false` where the answer is known already.
@@ -44,11 +44,6 @@ pub(super) fn verify(
         if known.alone {
             narrow(&mut eye.setting, &known.target);
         }
-        let tried = journal.bisection.tried.len();
-        (eye.events)(&Event::Ended {
-            label: "resumed".to_owned(),
-            what: format!("{tried} revisions are known from before; following {}", known.target),
-        });
         return Ok(true);
     }
     let started = Instant::now();

@@ -55,8 +55,9 @@ impl History {
                 Self::of_repository(repository, tree, good, bad, fragment)
             }
             Place::Series { patches, base } => {
-                let base = lab.base(base, &suite.fragments, events)?;
-                Self::of_series(base, patches)
+                // Before a source is unpacked.
+                let series = PatchSeries::read(patches, false)?;
+                Self::of_series(lab.base(base, &suite.fragments, events)?, patches, series)
             }
         }
     }
@@ -115,8 +116,7 @@ impl History {
         Ok(Self { place, good: end.clone(), bad: end, graph, fragment, source: Source::Git(repository) })
     }
 
-    fn of_series(base: Base, path: &Path) -> Result<Self> {
-        let series = PatchSeries::read(path, false)?;
+    fn of_series(base: Base, path: &Path, series: PatchSeries) -> Result<Self> {
         base.accepts(std::slice::from_ref(&series))?;
         let patches = series.patches;
         let ids: Vec<(String, String)> = patches
