@@ -1,0 +1,1 @@
+//! What is stored, as tables and plots.
