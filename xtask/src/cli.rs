@@ -8,7 +8,7 @@ use mthp_judge::{
     suite::{MAX_BOOTS, MIN_BOOTS},
     verdict::Expectation,
 };
-use mthp_lab::bisect;
+use mthp_lab::{MAX_SHARDS, bisect};
 use mthp_vm::accel::AccelChoice;
 
 /// A kernel regression suite for memory management: a patch goes in, two kernels are built and booted, a
@@ -36,6 +36,8 @@ pub enum Command {
     Ci(Ci),
     /// Measures what the suite itself costs, as ratios
     Bench(Bench),
+    /// Prints the work as a list of jobs for many machines: kernels × suites × shards
+    Plan(Plan),
     /// Prints the JSON schema of report.json, or of another file that a command writes
     Schema(Schema),
 }
@@ -181,6 +183,41 @@ pub enum ClaimFormat {
     /// For a bug tracker
     Markdown,
     /// Everything
+    Json,
+}
+
+/// What [`Plan`] prints, and what a workflow does with it.
+const PLAN_HELP: &str = "\
+Each job has a name (safe for an artifact), a tree with its branch or a kernel of kernels/, a suite, and\n\
+a shard I/N for test-kernel --shard. Its partition count:I/N splits this project's own tests alike:\n\
+cargo nextest run --workspace --partition count:I/N. Nothing is built.\n\n\
+Exit codes: 0 the jobs were printed, 2 a kernel or a suite is not known, configs/nightly.toml is\n\
+malformed, or there are more jobs than GitHub takes.";
+
+#[derive(Debug, Args)]
+#[command(after_help = PLAN_HELP)]
+pub struct Plan {
+    /// Only this kernel: a target of configs/nightly.toml or a name from kernels/; may be repeated [default: every target]
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Vec<String>,
+    /// This suite in place of each target's own; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub suite: Vec<String>,
+    /// Into how many parts each suite is split, 1 to 256
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
+    pub shards: u32,
+    /// In which form
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub format: PlanFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    /// A line a job, for people
+    Text,
+    /// One line for strategy.matrix: ${{ fromJSON(…) }}; at most 256 jobs
+    Github,
+    /// The jobs as a JSON list
     Json,
 }
 

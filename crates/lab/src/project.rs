@@ -10,7 +10,10 @@ use mthp_judge::{file::FileError, suite::Suite};
 use mthp_kernel::{BadInput, files, manifest::KernelManifest};
 use mthp_ledger::{claim::file::Claim, corpus::entry::Entry};
 
-use crate::selftests;
+use crate::{
+    plan::file::{Known, Nightly},
+    selftests,
+};
 
 /// The checkout.
 #[derive(Clone, Debug)]
@@ -100,6 +103,24 @@ impl Project {
     pub fn kernel(&self, name: &str) -> Result<KernelManifest> {
         let path = self.named("kernels", name, "kernel")?;
         KernelManifest::load(&path)
+    }
+
+    /// The names of all kernels.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn kernels(&self) -> Result<Vec<String>> {
+        self.each("kernels", "toml", |_, name| Ok(name.to_owned()))
+    }
+
+    /// What the nightly run covers: `configs/nightly.toml`.
+    ///
+    /// # Errors
+    /// When the file is malformed (the error names its line).
+    pub fn nightly(&self, known: Known<'_>) -> Result<Nightly> {
+        let path = self.root.join("configs/nightly.toml");
+        let nightly = Nightly::parse(&text_of(&path)?, known);
+        nightly.map_err(|error| malformed("nightly run", &path, &error).into())
     }
 
     /// The names of all suites.
@@ -213,7 +234,7 @@ fn malformed(what: &str, path: &Path, error: &FileError) -> BadInput {
 }
 
 /// Names become folders and keys.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
         && name
             .bytes()

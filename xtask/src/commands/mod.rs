@@ -5,6 +5,7 @@ mod bench;
 mod bisect;
 pub mod bisect_step;
 mod ci;
+mod plan;
 mod reproduce;
 mod schema;
 mod test_kernel;
@@ -29,6 +30,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::BisectStep(options) => Ok(bisect_step::run(&options)),
         Command::Ci(options) => ci::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Plan(options) => plan::run(&options),
         Command::Schema(options) => schema::run(&options),
     }
 }
