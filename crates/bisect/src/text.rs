@@ -41,10 +41,7 @@ pub fn render(it: &Bisection, place: &str) -> String {
 /// The same for a bug tracker or a job's summary.
 #[must_use]
 pub fn markdown(it: &Bisection, place: &str) -> String {
-    let text = render(it, place);
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+    text::fenced(&render(it, place))
 }
 
 /// The answer and what it rests on, a line each.

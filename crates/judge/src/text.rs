@@ -156,6 +156,14 @@ pub fn wrap(text: &str, width: u16, indent: usize) -> String {
     lines.join("\n")
 }
 
+/// A text in a Markdown fence that nothing in it can close.
+#[must_use]
+pub fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+}
+
 /// A metric's values on one side.
 pub(crate) fn values(values: &Values) -> String {
     match values {

@@ -168,6 +168,14 @@ impl Repository {
         self.show(commit, "%cs")
     }
 
+    /// When a commit was made, RFC 3339.
+    ///
+    /// # Errors
+    /// When git knows no such commit.
+    pub fn committed(&self, commit: &str) -> Result<String> {
+        self.show(commit, "%cI")
+    }
+
     /// A commit's parents; several for a merge.
     ///
     /// # Errors

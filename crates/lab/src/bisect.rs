@@ -4,10 +4,10 @@
 //! The journal is written after everything that was found out; the same request goes on from there after a kill.
 
 mod ends;
-mod history;
+pub(crate) mod history;
 mod journal;
 pub mod one;
-mod sight;
+pub(crate) mod sight;
 mod steps;
 mod verify;
 

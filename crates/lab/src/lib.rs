@@ -16,6 +16,7 @@ mod host;
 mod kernels;
 mod laboratory;
 mod load;
+pub mod nightly;
 pub mod plan;
 mod project;
 pub mod reproduce;

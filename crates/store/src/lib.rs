@@ -9,6 +9,7 @@
 //! and two that write at once wait for each other.
 
 pub mod history;
+pub mod nightly;
 pub mod place;
 pub mod regression;
 pub mod run;

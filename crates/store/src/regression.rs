@@ -1,11 +1,12 @@
 //! Regressions that were found, so that one is bisected once and not every night.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{RunId, Series};
 
 /// What a bisection ended in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Culprit {
     /// One commit.

@@ -1,5 +1,6 @@
 //! What a run is.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What must be the same for two runs to be set against each other.
@@ -18,7 +19,7 @@ pub struct Series {
 }
 
 /// The revision that a run tests.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Revision {
     /// The commit's whole name in hexadecimal digits.
     pub commit: String,

@@ -5,6 +5,7 @@ mod bench;
 mod bisect;
 pub mod bisect_step;
 mod ci;
+mod nightly;
 mod plan;
 mod reproduce;
 mod schema;
@@ -28,6 +29,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Reproduce(options) => reproduce::run(&options),
         Command::Bisect(options) => bisect::run(&options),
         Command::BisectStep(options) => Ok(bisect_step::run(&options)),
+        Command::Nightly(options) => nightly::run(&options),
         Command::Ci(options) => ci::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Plan(options) => plan::run(&options),

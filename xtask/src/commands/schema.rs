@@ -6,6 +6,7 @@ use anyhow::Result;
 use mthp_bisect::record;
 use mthp_judge::report;
 use mthp_ledger::{claim::ledger, corpus::backtest};
+use mthp_store::nightly;
 
 use crate::{
     cli::{Schema, SchemaOf},
@@ -21,6 +22,7 @@ pub fn run(options: &Schema) -> Result<ExitCode> {
         SchemaOf::Report => report::json_schema(),
         SchemaOf::Ledger => ledger::json_schema(),
         SchemaOf::Bisect => record::json_schema(),
+        SchemaOf::Nightly => nightly::json_schema(),
         SchemaOf::Backtest => backtest::json_schema(),
     };
     ui::answer(&serde_json::to_string_pretty(&schema)?);

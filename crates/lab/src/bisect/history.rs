@@ -22,13 +22,13 @@ use crate::{
 };
 
 /// What is bisected.
-pub(super) struct History {
+pub(crate) struct History {
     /// As a reader would name it.
-    pub(super) place: String,
-    pub(super) good: End,
-    pub(super) bad: End,
-    pub(super) graph: Graph,
-    pub(super) fragment: Fragment,
+    pub(crate) place: String,
+    pub(crate) good: End,
+    pub(crate) bad: End,
+    pub(crate) graph: Graph,
+    pub(crate) fragment: Fragment,
     source: Source,
 }
 
@@ -46,7 +46,7 @@ impl History {
     /// # Errors
     /// [`BadInput`] when there is no such repository, revision or series, the ends are not on one line of history, or a
     /// series does not go in.
-    pub(super) fn open(lab: &Lab, place: &Place, suite: &Suite, events: &Events<'_>) -> Result<Self> {
+    pub(crate) fn open(lab: &Lab, place: &Place, suite: &Suite, events: &Events<'_>) -> Result<Self> {
         match place {
             Place::Git { tree, good, bad } => {
                 let fragment = Fragment::read(&lab.project().fragments(&suite.fragments))?;
@@ -93,8 +93,7 @@ impl History {
     ///
     /// # Errors
     /// [`BadInput`] when there is no such repository or revision, or the tree has changes that no commit holds.
-    pub(super) fn of_one(lab: &Lab, tree: &str, suite: &Suite, events: &Events<'_>) -> Result<Self> {
-        let fragment = Fragment::read(&lab.project().fragments(&suite.fragments))?;
+    pub(crate) fn of_one(lab: &Lab, tree: &str, suite: &Suite, events: &Events<'_>) -> Result<Self> {
         let (dir, revision) = match SourceSpec::parse_tree(tree, false)? {
             SourceSpec::Tree { dir, revision, .. } => (dir, revision),
             _ => return Err(BadInput(format!("failed to use '{tree}' as a tree")).into()),
@@ -111,6 +110,23 @@ impl History {
         }
         let asked = revision.unwrap_or_else(|| "HEAD".to_owned());
         let id = repository.commit(&asked)?;
+        Self::of_commit(repository, &asked, id, lab, suite)
+    }
+
+    /// One commit without a history.
+    ///
+    /// # Errors
+    /// When git cannot read it.
+    pub(crate) fn of_commit(
+        repository: Repository,
+        asked: &str,
+        id: String,
+        lab: &Lab,
+        suite: &Suite,
+    ) -> Result<Self> {
+        let fragment = Fragment::read(&lab.project().fragments(&suite.fragments))?;
+        let place = repository.place().to_owned();
+        let asked = asked.to_owned();
         let end = End { asked, subject: repository.subject(&id)?, id: id.clone() };
         let graph = Graph::line(vec![(id, end.subject.clone())], "what was before".to_owned())?;
         Ok(Self { place, good: end.clone(), bad: end, graph, fragment, source: Source::Git(repository) })
@@ -143,7 +159,7 @@ impl History {
     }
 
     /// Where its revisions are built from.
-    pub(super) fn origin(&self) -> Origin<'_> {
+    pub(crate) fn origin(&self) -> Origin<'_> {
         match &self.source {
             Source::Git(repository) => Origin::Git(repository),
             Source::Series { base, patches } => {
@@ -156,7 +172,7 @@ impl History {
     ///
     /// # Errors
     /// When it cannot be fetched.
-    pub(super) fn bad_source(
+    pub(crate) fn bad_source(
         &self,
         lab: &Lab,
         suite: &Suite,
@@ -175,7 +191,7 @@ impl History {
     }
 
     /// A revision as the workspace names it.
-    pub(super) fn point(&self, id: &str) -> Result<Point> {
+    pub(crate) fn point(&self, id: &str) -> Result<Point> {
         match &self.source {
             Source::Git(_) => Ok(Point::Commit(id.to_owned())),
             Source::Series { .. } if id == BASE => Ok(Point::Patches(0)),
@@ -187,7 +203,7 @@ impl History {
     }
 
     /// A revision's subject; empty where there is none.
-    pub(super) fn subject(&self, id: &str) -> String {
+    pub(crate) fn subject(&self, id: &str) -> String {
         match self.graph.get(id) {
             Some(revision) => revision.subject.clone(),
             None if id == self.good.id => self.good.subject.clone(),
@@ -202,7 +218,7 @@ impl History {
     ///
     /// # Errors
     /// When it is neither.
-    pub(super) fn revision(&self, id: &str) -> Result<Revision> {
+    pub(crate) fn revision(&self, id: &str) -> Result<Revision> {
         if let Some(revision) = self.graph.get(id) {
             return Ok(revision.clone());
         }
@@ -211,7 +227,7 @@ impl History {
     }
 
     /// The search as `git bisect log` tells it; `None` of a series.
-    pub(super) fn git_log(&self, search: &Search<'_>) -> Option<String> {
+    pub(crate) fn git_log(&self, search: &Search<'_>) -> Option<String> {
         let Source::Git(_) = self.source else { return None };
         let good = Revision {
             id: self.good.id.clone(),
@@ -222,7 +238,7 @@ impl History {
     }
 
     /// Who wrote a revision, where that is known.
-    pub(super) fn author(&self, id: &str) -> Option<String> {
+    pub(crate) fn author(&self, id: &str) -> Option<String> {
         match &self.source {
             Source::Git(repository) => repository.author(id).ok(),
             Source::Series { patches, .. } => {

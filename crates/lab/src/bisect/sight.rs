@@ -24,18 +24,18 @@ use crate::{
 };
 
 /// What looks at revisions.
-pub(super) struct Eye<'a> {
-    pub(super) lab: &'a Lab,
-    pub(super) history: &'a History,
-    pub(super) workspace: Workspace<'a>,
-    pub(super) patches: &'a [PatchSeries],
-    pub(super) setting: Setting,
-    pub(super) gates: &'a [Gate],
-    pub(super) events: &'a Events<'a>,
+pub(crate) struct Eye<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) history: &'a History,
+    pub(crate) workspace: Workspace<'a>,
+    pub(crate) patches: &'a [PatchSeries],
+    pub(crate) setting: Setting,
+    pub(crate) gates: &'a [Gate],
+    pub(crate) events: &'a Events<'a>,
 }
 
 /// A revision's image, or why there is none.
-pub(super) enum Image {
+pub(crate) enum Image {
     /// Built.
     Built(BuiltKernel),
     /// The revision does not build, cannot be configured as asked, or does not take a patch.
@@ -47,7 +47,7 @@ impl Eye<'_> {
     ///
     /// # Errors
     /// When the machinery failed, or the run was interrupted.
-    pub(super) fn build(&mut self, id: &str, label: &str) -> Result<Image> {
+    pub(crate) fn build(&mut self, id: &str, label: &str) -> Result<Image> {
         (self.events)(&Event::Began { label: label.to_owned(), what: "building".to_owned() });
         let started = Instant::now();
         let point = self.history.point(id)?;
@@ -78,7 +78,7 @@ impl Eye<'_> {
     ///
     /// # Errors
     /// When a boot cannot be started, or the run was interrupted.
-    pub(super) fn boot(
+    pub(crate) fn boot(
         &self,
         setting: &Setting,
         kernels: &[(&str, &BuiltKernel, Side)],
@@ -164,7 +164,7 @@ impl Eye<'_> {
     }
 }
 
-pub(super) fn millis(since: Instant) -> u64 {
+pub(crate) fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
