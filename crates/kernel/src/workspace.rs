@@ -10,6 +10,7 @@
 //! started holds the folder's lock, so that no compiler of a killed run works on beside the next one.
 
 mod mirror;
+mod objects;
 mod origin;
 mod state;
 mod tree;
@@ -24,7 +25,7 @@ use std::{
 use anyhow::{Context, Result};
 
 pub use self::origin::{Origin, Point};
-use self::{mirror::mirror, origin::Target, state::State, tree::settle};
+use self::{origin::Target, state::State, tree::settle};
 use crate::{
     BuildFailed, BuiltKernel, Cache, Cost, Event, Events, PatchSeries,
     build::{
@@ -54,7 +55,6 @@ pub struct Workspace<'a> {
 /// Names in a workspace's folder.
 const TREE: &str = "tree";
 const SCRATCH: &str = "scratch";
-const SNAPSHOT: &str = "objects";
 /// From so many different files on, nearly all would be compiled again: the tree is unpacked anew instead.
 const FAR: usize = 10_000;
 
@@ -174,18 +174,18 @@ impl<'a> Workspace<'a> {
             (Some(state), Some(way)) => (state, way),
             _ => (self.unpack(target, events, stop)?, Vec::new()),
         };
-        self.make_objects_sound(&mut state, stop)?;
         state.loose.extend(way);
         state.loose.extend(target.files.keys().cloned());
-        state.building = true;
-        state.touch();
-        state.save(&self.folder)?;
         let mut nodes = self.origin.nodes(&target.base, &state.loose)?;
         let wanted = state
             .loose
             .iter()
             .map(|name| (name.clone(), target.files.get(name).cloned().unwrap_or_else(|| nodes.remove(name))))
             .collect();
+        objects::make_sound(&mut state, self.cache, &self.folder, stop)?;
+        state.building = true;
+        state.touch();
+        state.save(&self.folder)?;
         let changed = settle(&self.folder.join(TREE), &wanted)?;
         state.configured &= !changed.iter().any(|name| touches_config(name));
         state.base.clone_from(&target.base);
@@ -202,20 +202,6 @@ impl<'a> Workspace<'a> {
         let state = State::fresh(target.base.clone());
         state.save(&self.folder)?;
         Ok(state)
-    }
-
-    /// Keeps the objects of a build that came to an end, or brings the kept ones back after one that did not.
-    fn make_objects_sound(&self, state: &mut State, stop: &AtomicBool) -> Result<()> {
-        let objects = self.folder.join(TREE).join(OBJECTS);
-        let snapshot = self.folder.join(SNAPSHOT);
-        match (state.building, snapshot.is_dir(), objects.is_dir()) {
-            (false, _, true) => mirror(&objects, &snapshot, stop),
-            (false, _, false) => Ok(()),
-            (true, there, _) => {
-                state.configured = false;
-                if there { mirror(&snapshot, &objects, stop) } else { self.cache.discard(&objects) }
-            }
-        }
     }
 
     /// Configures where that is needed, builds, and gives the CPU time.

@@ -1,6 +1,9 @@
 //! `make` in a kernel tree, always in the same way: no variable of the caller's reaches it.
 
-use std::{env, ffi::OsString, fs, path::Path, process::Command, sync::atomic::AtomicBool, thread};
+use std::{
+    env, ffi::OsString, fs, os::unix::process::ExitStatusExt, path::Path, process::Command,
+    sync::atomic::AtomicBool, thread,
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -197,6 +200,10 @@ impl Make<'_> {
         let (status, spent) = process::run_logged(make, self.log, self.stop, output)?;
         if status.success() {
             return Ok(spent);
+        }
+        if let Some(signal) = status.signal() {
+            // Someone killed it, or memory ran out; that says nothing of the kernel.
+            bail!("make was ended by signal {signal}; its log: {}", self.log.display());
         }
         let log = fs::read(self.log).with_context(|| format!("failed to read {}", self.log.display()))?;
         let first_errors = first_errors(&String::from_utf8_lossy(&log));

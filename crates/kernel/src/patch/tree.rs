@@ -71,19 +71,21 @@ pub fn apply_on(tree: &Path, own: &[PatchSeries], series: &[PatchSeries]) -> Res
     Ok(changes)
 }
 
-/// As [`apply_on`], but patches of `series` that are in already (or, for a revert, are not) are left out; they are
-/// given beside.
+/// As [`apply_on`] with several groups, each counted apart, but patches of `series` that are in already (or, for a
+/// revert, are not) are left out; they are given beside.
 ///
 /// # Errors
 /// As [`apply`], but for those.
 pub(crate) fn apply_missing(
     tree: &Path,
-    own: &[PatchSeries],
+    groups: &[&[PatchSeries]],
     series: &[PatchSeries],
 ) -> Result<(Changes, Vec<PatchError>)> {
     let mut changes = Changes::default();
     let mut left_out = Vec::new();
-    changes.extend(tree, own, Err)?;
+    for group in groups {
+        changes.extend(tree, group, Err)?;
+    }
     changes.extend(tree, series, |error| {
         left_out.push(error);
         Ok(())

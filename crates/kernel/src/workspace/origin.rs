@@ -88,9 +88,8 @@ impl Origin<'_> {
                 let Some(first) = series.get(..*count) else {
                     bail!("failed to take {count} patches of a series of {}", series.len());
                 };
-                let first = PatchSeries { patches: first.to_vec(), revert: false };
-                let own: Vec<PatchSeries> = patches.iter().cloned().chain([first]).collect();
-                let changes = patch::apply_missing(&base.path, &own, with)?;
+                let first = [PatchSeries { patches: first.to_vec(), revert: false }];
+                let changes = patch::apply_missing(&base.path, &[patches, &first], with)?;
                 Ok(Target::new(base.id.clone(), base.identity.clone(), changes))
             }
             (Self::Git(_), Point::Patches(_)) => {

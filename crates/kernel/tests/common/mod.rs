@@ -20,6 +20,9 @@ PATCHLEVEL = 12
 SUBLEVEL = 1
 EXTRAVERSION =
 
+# What a test wants to happen at each object; in the world's folder, seen from a tree to build in.
+HOOK := ../../../../hook
+
 # As kbuild does: known symbols of the fragment are taken, others are dropped.
 allnoconfig:
 	@mkdir -p build
@@ -29,9 +32,12 @@ vmlinux: build/a.o build/b.o
 	@echo '  LD      vmlinux'
 	@cat build/a.o build/b.o > build/vmlinux
 
+build/a.o: $(wildcard mm/a.h)
+
 build/%.o: mm/%.c
 	@echo '  CC      $<'
 	@if [ -n "$(SLOW)$(shell cat slow 2>/dev/null)" ]; then touch build/slow; sleep 30; fi
+	@if [ -f $(HOOK) ]; then target=$@; . $(HOOK); fi
 	@if grep -Hn BROKEN $<; then echo '../$<:1:1: error: BROKEN undeclared'; exit 1; fi
 	@grep -v '^//' $< > $@
 
@@ -99,6 +105,30 @@ impl World {
         git(&self.tree, &["init", "--quiet"]);
         git(&self.tree, &["add", "-A"]);
         git(&self.tree, &["-c", "user.name=x", "-c", "user.email=x@x", "commit", "--quiet", "-m", "x"]);
+    }
+
+    /// Writes files of the tree and commits them (none: a deleted one); gives the commit.
+    pub fn commit_files(&self, files: &[(&str, Option<&str>)]) -> String {
+        for (name, contents) in files {
+            let path = self.tree.join(name);
+            match contents {
+                Some(contents) => fs::write(path, contents).unwrap(),
+                None => fs::remove_file(path).unwrap(),
+            }
+        }
+        self.commit();
+        self.head()
+    }
+
+    /// The commit that is checked out.
+    pub fn head(&self) -> String {
+        let output =
+            Command::new("git").arg("-C").arg(&self.tree).args(["rev-parse", "HEAD"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    pub fn fragment(&self) -> Fragment {
+        Fragment::read(std::slice::from_ref(&self.fragment)).unwrap()
     }
 }
 
