@@ -3,6 +3,7 @@
 mod backtest;
 mod bench;
 mod ci;
+mod history;
 mod reproduce;
 mod schema;
 mod test_kernel;
@@ -25,6 +26,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Reproduce(options) => reproduce::run(&options),
         Command::Ci(options) => ci::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::History(options) => history::run(&options),
         Command::Schema(options) => schema::run(&options),
     }
 }
