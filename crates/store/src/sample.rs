@@ -6,7 +6,10 @@ use mthp_record::{
     result::{self, Check, Metric, Polarity, TestResult, Unit},
 };
 
-use crate::run::{Outcome, Revision, Run, Series};
+use crate::{
+    history::{Kind, Measured, Name, Point, Track},
+    run::{Outcome, Revision, Run, RunId, Series},
+};
 
 /// The metric of [`boot`].
 pub(crate) const METRIC: &str = "placement/4632KiB:gap-kib";
@@ -95,4 +98,32 @@ pub(crate) fn boot(index: u32, gap: i64, holds: bool) -> BootRecord {
 /// Two boots alike.
 pub(crate) fn boots(gap: i64, holds: bool) -> Vec<BootRecord> {
     vec![boot(0, gap, holds), boot(1, gap, holds)]
+}
+
+/// A metric's value in a run.
+#[expect(clippy::unnecessary_wraps, reason = "what a point holds")]
+pub(crate) fn metric(low: i64, high: i64) -> Option<Measured> {
+    Some(Measured::Metric { low, high, boots: 2 })
+}
+
+/// [`METRIC`] with these values, a run each; runs without one failed.
+pub(crate) fn track(values: &[Option<Measured>]) -> Track {
+    let point = |(n, measured): (u64, &Option<Measured>)| {
+        let outcome = if measured.is_some() { Outcome::Good } else { failed() };
+        let run = run(&series("main", "builder-7"), n, outcome);
+        let id = RunId(i64::try_from(n).unwrap());
+        Point {
+            run: id,
+            created: run.created,
+            revision: run.revision,
+            outcome: run.outcome,
+            measured: *measured,
+        }
+    };
+    Track {
+        series: series("main", "builder-7"),
+        name: Name { test: "placement/4632KiB".to_owned(), name: "gap-kib".to_owned() },
+        measures: Kind::Metric { unit: Unit::Kib, polarity: Polarity::Lower },
+        points: (0..).zip(values).map(point).collect(),
+    }
 }

@@ -5,6 +5,7 @@ mod bench;
 mod bisect;
 pub mod bisect_step;
 mod ci;
+mod history;
 mod nightly;
 mod plan;
 mod reproduce;
@@ -33,6 +34,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Ci(options) => ci::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Plan(options) => plan::run(&options),
+        Command::History(options) => history::run(&options),
         Command::Schema(options) => schema::run(&options),
     }
 }

@@ -1,5 +1,7 @@
 //! The SQLite file.
 
+#[cfg(test)]
+mod many;
 mod read;
 mod regressions;
 mod rows;
