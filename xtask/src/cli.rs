@@ -179,10 +179,10 @@ pub enum ClaimFormat {
 
 /// What [`Plan`] prints, and what a workflow does with it.
 const PLAN_HELP: &str = "\
-Each job has a name (safe for an artifact), a tree with its branch or a kernel of kernels/, a suite, and\n\
-a shard I/N for test-kernel --shard. Its partition count:I/N splits this project's own tests alike:\n\
+Each job has a name (safe for an artifact), a tree with its branch or a kernel of kernels/, a suite, and \
+a shard I/N for test-kernel --shard. Its partition count:I/N splits this project's own tests alike: \
 cargo nextest run --workspace --partition count:I/N. Nothing is built.\n\n\
-Exit codes: 0 the jobs were printed, 2 a kernel or a suite is not known, configs/nightly.toml is\n\
+Exit codes: 0 the jobs were printed, 2 a kernel or a suite is not known, configs/nightly.toml is \
 malformed, or there are more jobs than GitHub takes.";
 
 #[derive(Debug, Args)]
