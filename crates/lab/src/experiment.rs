@@ -5,7 +5,7 @@ use std::{path::Path, time::Instant};
 use anyhow::{Context, Result, bail};
 use mthp_judge::{
     compare::compare,
-    report::{AcceleratorRecord, KernelRecord, Report, SuiteRecord},
+    report::{AcceleratorRecord, KernelRecord, Report, Status, SuiteRecord},
     suite::Suite,
     terminal,
 };
@@ -19,6 +19,7 @@ use crate::{
     folder::Folder,
     guest, host, kernels,
     laboratory::Lab,
+    outputs,
     request::{BaseKernel, Request},
     selection::Selection,
     selftests,
@@ -53,14 +54,16 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     let folder = Folder::make(request.folder.as_deref(), &began.stamp, &suite.name)?;
     let suite_record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
     let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &began.created, suite_record);
-    folder.write(&report)?;
+    outputs::write(&folder, &report)?;
     let outcome = fill(lab, request, &suite, &patches, &folder, &mut report, events);
     if let Err(error) = &outcome {
         report.give_up(unjudged(lab, error), &format!("{error:#}"));
     }
-    let written = folder.write(&report);
-    // Of two errors (on a full disk, say) the first is the cause.
-    outcome?;
+    let written = outputs::write(&folder, &report);
+    // Of two errors (on a full disk, say) the first is the cause. A shard without a test is no error.
+    if report.status != Status::Empty {
+        outcome?;
+    }
     written?;
     Ok(Finished { report, folder })
 }
@@ -101,6 +104,8 @@ fn fill(
     let names: Vec<String> =
         selftest_spec.iter().flat_map(|spec| &spec.tests).map(|test| test.name.clone()).collect();
     let selection = Selection::of(suite, &runner.tests, cases, &names, &request.tests)?;
+    let selection = selection.shard(request.shard)?;
+    report.notes.extend(selection.note());
     let gathered = match spec {
         Some(spec) if selection.has_scenarios() => Some(Gathered::of(lab, spec, events)?),
         _ => None,
@@ -158,11 +163,7 @@ fn fill(
     if let Some(workload) = &workload {
         let (scenarios, left_out) = selection.scenarios(chosen.accel == Accel::Tcg);
         if scenarios.is_empty() && selection.tests.is_empty() && selection.selftests.is_empty() {
-            return Err(BadInput(format!(
-                "failed to find a scenario that is not slow, for emulation; name one with --test: {}",
-                left_out.join(", ")
-            ))
-            .into());
+            return Err(selection.only_slow(&left_out));
         }
         let unexpecting = scenarios.iter().filter(|scenario| scenario.expected.is_none());
         let unexpecting: Vec<&str> = unexpecting.map(|scenario| scenario.name.as_str()).collect();
@@ -180,7 +181,7 @@ fn fill(
             ));
         }
     }
-    folder.write(report)?;
+    outputs::write(folder, report)?;
 
     let boots = timings.time("boots", || {
         setting.boot_both(&base.vmlinux, &patched.vmlinux, suite.boots, lab.stop(), events)

@@ -14,6 +14,7 @@ mod guest;
 mod host;
 mod kernels;
 mod laboratory;
+mod outputs;
 pub mod plan;
 mod project;
 pub mod reproduce;
