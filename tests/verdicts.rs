@@ -65,6 +65,7 @@ fn judge(base: &str, patch: &str, revert: bool, expected: Verdict) -> Result<()>
         suite: shared::SUITE.to_owned(),
         workload: None,
         tests: vec!["placement/4632KiB".to_owned(), "placement/2MiB".to_owned()],
+        shard: None,
         boots: None,
         accel: AccelChoice::Tcg,
         folder: Some(folder.path().to_owned()),

@@ -8,7 +8,7 @@ use mthp_judge::{
     suite::{MAX_BOOTS, MIN_BOOTS},
     verdict::Expectation,
 };
-use mthp_lab::{MAX_SHARDS, bisect};
+use mthp_lab::{MAX_SHARDS, Shard, bisect};
 use mthp_vm::accel::AccelChoice;
 
 /// A kernel regression suite for memory management: a patch goes in, two kernels are built and booted, a
@@ -74,15 +74,18 @@ pub struct TestKernel {
     /// Only these tests of the suite: a name, or a prefix that ends in *; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub test: Vec<String>,
+    /// Only the I-th of N parts of these tests, for a CI with many machines; a part without a test exits with 0
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
     /// Boots of each kernel, 2 to 64 [default: as the suite says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(i64::from(MIN_BOOTS)..=i64::from(MAX_BOOTS)))]
     pub boots: Option<u32>,
     /// The accelerator; auto takes KVM where a trial boot proves that it works
     #[arg(long, value_name = "auto|kvm|tcg", default_value = "auto")]
     pub accel: AccelChoice,
-    /// What the terminal shows; report.json is written in any case
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    /// What the terminal shows; report.json, junit.xml and results.ktap are written in any case
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
     /// The report's folder [default: report/DATE-SUITE]
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
@@ -194,10 +197,10 @@ pub enum ClaimFormat {
 
 /// What [`Plan`] prints, and what a workflow does with it.
 const PLAN_HELP: &str = "\
-Each job has a name (safe for an artifact), a tree with its branch or a kernel of kernels/, a suite, and\n\
-a shard I/N for test-kernel --shard. Its partition count:I/N splits this project's own tests alike:\n\
+Each job has a name (safe for an artifact), a tree with its branch or a kernel of kernels/, a suite, and \
+a shard I/N for test-kernel --shard. Its partition count:I/N splits this project's own tests alike: \
 cargo nextest run --workspace --partition count:I/N. Nothing is built.\n\n\
-Exit codes: 0 the jobs were printed, 2 a kernel or a suite is not known, configs/nightly.toml is\n\
+Exit codes: 0 the jobs were printed, 2 a kernel or a suite is not known, configs/nightly.toml is \
 malformed, or there are more jobs than GitHub takes.";
 
 #[derive(Debug, Args)]
@@ -446,6 +449,20 @@ pub struct Common {
     /// The QEMU to use [default: qemu-system-x86_64 in PATH]
     #[arg(long, value_name = "PATH", env = "MTHP_QEMU")]
     pub qemu: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// A table for people
+    Text,
+    /// The same in a fence, for a bug tracker or a job summary
+    Markdown,
+    /// The whole report
+    Json,
+    /// JUnit's XML, for other CI systems
+    Junit,
+    /// KTAP version 1, as the kernel's tests print it
+    Ktap,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

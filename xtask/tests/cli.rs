@@ -149,6 +149,35 @@ fn a_test_that_does_not_exist_is_named_before_anything_boots() {
         serde_json::from_str(&fs::read_to_string(report.join("report.json")).unwrap()).unwrap();
     assert_eq!(record["status"], "refused");
     assert_eq!(record["boots"], serde_json::json!([]));
+    // A CI that collects these finds an error, not a missing file.
+    let junit = fs::read_to_string(report.join("junit.xml")).unwrap();
+    assert!(junit.contains("errors=\"1\"") && junit.contains("nosuch"), "{junit}");
+    let ktap = fs::read_to_string(report.join("results.ktap")).unwrap();
+    assert!(ktap.contains("not ok 1 verdict"), "{ktap}");
+}
+
+#[test]
+fn a_shard_without_a_test_has_nothing_to_do_and_that_is_no_failure() {
+    let place = tempfile::tempdir().unwrap();
+    let report = place.path().join("report");
+    let mut arguments =
+        vec!["test-kernel", "--test", "placement/2MiB", "--shard", "2/2", "--expect", "improved"];
+    arguments.extend(["--report", report.to_str().unwrap(), "--format"]);
+    for (format, words) in [
+        ("junit", "<skipped message=\"nothing to do in shard 2/2: 1 test in all\">"),
+        ("ktap", "ok 1 verdict # SKIP nothing to do"),
+        ("text", "verdict: none, nothing was run"),
+    ] {
+        let output = xtask(&[&arguments[..], &[format]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(words), "{format}: {said}");
+    }
+    let record: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(report.join("report.json")).unwrap()).unwrap();
+    assert_eq!(record["status"], "empty");
+    assert!(fs::read_to_string(report.join("junit.xml")).unwrap().contains("errors=\"0\""));
+    fails(&["test-kernel", "--shard", "3/2"], 2, &["3/2", "2/4"]);
 }
 
 /// A workload of one's own, in a folder of its own; `model` is the table's content.

@@ -2,7 +2,7 @@
 //!
 //! | code | meaning |
 //! |---|---|
-//! | 0 | unchanged or improved; with `--expect`, the verdict is the expected one |
+//! | 0 | unchanged or improved; with `--expect`, the verdict is the expected one; the shard asked for has no test |
 //! | 1 | regressed or mixed; with `--expect`, the verdict is another one |
 //! | 2 | what was given cannot be used: a flag, a patch, a tree, a file |
 //! | 3 | inconclusive: the run cannot tell |
@@ -11,7 +11,10 @@
 //!
 //! 69 and 70 are `EX_UNAVAILABLE` and `EX_SOFTWARE` of sysexits.h.
 
-use crate::verdict::{Expectation, Verdict};
+use crate::{
+    report::{Report, Status},
+    verdict::{Expectation, Verdict},
+};
 
 /// The same for people, under every command's help.
 pub const SUMMARY: &str = "\
@@ -30,6 +33,15 @@ pub const INCONCLUSIVE: u8 = 3;
 pub const MACHINERY: u8 = 69;
 /// The patched kernel crashed or hung.
 pub const PATCHED_KERNEL: u8 = 70;
+
+/// The exit code of a run that left this report, under an expectation if there is one.
+///
+/// A shard without a test has nothing to say and nothing that is wrong, whatever was expected: a CI that splits a suite
+/// over more machines than it has tests must not fail for it.
+#[must_use]
+pub fn of(report: &Report, expected: Option<Expectation>) -> u8 {
+    if report.status == Status::Empty { OK } else { code(report.verdict, expected) }
+}
 
 /// The exit code of a run that reached `verdict`, under an expectation if there is one.
 ///
@@ -70,6 +82,17 @@ mod tests {
         ];
         for (verdict, expected) in codes {
             assert_eq!(code(verdict, None), expected, "{verdict}");
+        }
+    }
+
+    #[test]
+    fn an_empty_shard_fails_nothing_and_an_unfinished_run_does() {
+        let suite = crate::report::SuiteRecord { name: "s".to_owned(), sha256: String::new() };
+        let mut report = Report::unfinished("0", "now", suite);
+        assert_eq!(of(&report, None), MACHINERY);
+        report.give_up(crate::report::Unjudged::Empty, "nothing to do in shard 9/9");
+        for expected in [None, "improved".parse().ok()] {
+            assert_eq!(of(&report, expected), OK);
         }
     }
 

@@ -3,7 +3,7 @@
 //! The way through it: a [`suite::Suite`] says what may decide; [`compare::compare`] sets the boots of both
 //! sides against each other, test by test; [`verdict::judge`] draws one [`verdict::Verdict`] from that;
 //! [`answers`] says in words what it means for a workload; [`report::Report`] keeps all of it, and
-//! [`terminal`] and [`markdown`] show it. [`exit`] documents the exit codes.
+//! [`terminal`] and [`markdown`] show it to people, [`junit`] and [`ktap`] to other CI systems. [`exit`] documents the exit codes.
 //!
 //! Nothing here opens a file, starts a process or prints: strings in, strings out.
 //!
@@ -20,9 +20,12 @@
 //!   everything could be told.
 
 pub mod answers;
+mod cases;
 pub mod compare;
 pub mod exit;
 pub mod file;
+pub mod junit;
+pub mod ktap;
 pub mod markdown;
 pub mod report;
 #[cfg(test)]

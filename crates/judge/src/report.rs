@@ -73,6 +73,8 @@ pub enum Status {
     Refused,
     /// The machinery failed before there was anything to judge: exit code 69.
     Failed,
+    /// The shard that was asked for has no test: nothing was run, and nothing is wrong.
+    Empty,
     /// The run ended and this is what it found.
     Complete,
 }
@@ -86,6 +88,8 @@ pub enum Unjudged {
     Refused,
     /// [`Status::Failed`].
     Failed,
+    /// [`Status::Empty`].
+    Empty,
 }
 
 impl From<Unjudged> for Status {
@@ -94,6 +98,7 @@ impl From<Unjudged> for Status {
             Unjudged::Interrupted => Self::Interrupted,
             Unjudged::Refused => Self::Refused,
             Unjudged::Failed => Self::Failed,
+            Unjudged::Empty => Self::Empty,
         }
     }
 }
@@ -298,10 +303,13 @@ impl Report {
     }
 
     /// Ends the run before there was anything to judge; `status` says why there is not, and is not
-    /// [`Status::Complete`], since the verdict stays the placeholder.
+    /// [`Status::Complete`], since the verdict stays the placeholder. (Of an empty shard it is "cannot tell".)
     pub fn give_up(&mut self, status: Unjudged, reason: &str) {
         self.status = status.into();
-        self.verdict = Verdict::MachineryFailed;
+        self.verdict = match status {
+            Unjudged::Empty => Verdict::Inconclusive,
+            Unjudged::Interrupted | Unjudged::Refused | Unjudged::Failed => Verdict::MachineryFailed,
+        };
         self.reasons = vec![reason.to_owned()];
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Error, Result};
 use mthp_judge::report::{Status, Unjudged};
 use mthp_kernel::is_bad_input;
 
-use crate::laboratory::Lab;
+use crate::{laboratory::Lab, shard::NothingToDo};
 
 /// When a run began.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub(crate) fn ending(lab: &Lab, outcome: &Result<()>) -> (Status, String) {
 pub(crate) fn unjudged(lab: &Lab, error: &Error) -> Unjudged {
     if lab.stop().is_stopped() {
         Unjudged::Interrupted
+    } else if error.is::<NothingToDo>() {
+        Unjudged::Empty
     } else if error.chain().any(is_bad_input) {
         Unjudged::Refused
     } else {

@@ -152,7 +152,7 @@ fn fill(
     journal.bisection.host = Some(host::record());
     journal.bisection.qemu = Some(host::qemu(lab.qemu()));
     let mut timings = Timings::default();
-    let mut load = Load::choose(lab, suite, None, &request.tests, &mut timings, events)?;
+    let mut load = Load::choose(lab, suite, None, &request.tests, None, &mut timings, events)?;
     load.assemble(lab, &mut timings, events)?;
     if load.has_selftests() {
         let (base, more) = history.bad_source(lab, suite, events)?;

@@ -5,7 +5,7 @@ use std::{path::Path, time::Instant};
 use anyhow::{Context, Result, bail};
 use mthp_judge::{
     compare::compare,
-    report::{AcceleratorRecord, KernelRecord, Report, SuiteRecord},
+    report::{AcceleratorRecord, KernelRecord, Report, Status, SuiteRecord},
     suite::Suite,
     terminal,
 };
@@ -20,6 +20,7 @@ use crate::{
     host, kernels,
     laboratory::Lab,
     load::Load,
+    outputs,
     request::{BaseKernel, Request},
     timing::Timings,
 };
@@ -51,14 +52,16 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     let folder = Folder::make(request.folder.as_deref(), &began.stamp, &suite.name)?;
     let suite_record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
     let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &began.created, suite_record);
-    folder.write(&report)?;
+    outputs::write(&folder, &report)?;
     let outcome = fill(lab, request, &suite, &patches, &folder, &mut report, events);
     if let Err(error) = &outcome {
         report.give_up(unjudged(lab, error), &format!("{error:#}"));
     }
-    let written = folder.write(&report);
-    // Of two errors (on a full disk, say) the first is the cause.
-    outcome?;
+    let written = outputs::write(&folder, &report);
+    // Of two errors (on a full disk, say) the first is the cause. A shard without a test is no error.
+    if report.status != Status::Empty {
+        outcome?;
+    }
     written?;
     Ok(Finished { report, folder })
 }
@@ -92,8 +95,15 @@ fn fill(
     report.host = Some(host::record());
     report.qemu = Some(host::qemu(lab.qemu()));
 
-    let mut load =
-        Load::choose(lab, suite, request.workload.as_deref(), &request.tests, &mut timings, events)?;
+    let mut load = Load::choose(
+        lab,
+        suite,
+        request.workload.as_deref(),
+        &request.tests,
+        request.shard,
+        &mut timings,
+        events,
+    )?;
     let started = Instant::now();
     let base_source = lab.base(&request.base, &suite.fragments, events)?;
     // Before a build of minutes, not after it.
@@ -132,7 +142,7 @@ fn fill(
     setting.accel = chosen.accel;
     report.accelerator = Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
     report.notes.extend(load.put_into(&mut setting)?);
-    folder.write(report)?;
+    outputs::write(folder, report)?;
 
     let boots = timings.time("boots", || {
         setting.boot_both(&base.vmlinux, &patched.vmlinux, suite.boots, lab.stop(), events)

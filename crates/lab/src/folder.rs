@@ -77,11 +77,19 @@ impl Folder {
     /// # Errors
     /// When the disk does not take it; the last report stays.
     pub fn write_as(&self, name: &str, report: &impl Serialize) -> Result<()> {
-        let place = self.0.join(name);
         let text = serde_json::to_vec_pretty(report).context("failed to write the report as JSON")?;
+        self.replace(name, &text)
+    }
+
+    /// Writes a file whole or not at all.
+    ///
+    /// # Errors
+    /// When the disk does not take it; the last one of that name stays.
+    pub fn replace(&self, name: &str, content: &[u8]) -> Result<()> {
+        let place = self.0.join(name);
         let mut file = tempfile::NamedTempFile::new_in(&self.0)
             .with_context(|| format!("failed to make a file in {}", self.0.display()))?;
-        file.write_all(&text)
+        file.write_all(content)
             .and_then(|()| file.as_file().sync_all())
             .with_context(|| format!("failed to write {}", place.display()))?;
         file.persist(&place).with_context(|| format!("failed to write {}", place.display()))?;

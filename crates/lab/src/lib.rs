@@ -17,6 +17,7 @@ mod kernels;
 mod laboratory;
 mod load;
 pub mod nightly;
+mod outputs;
 pub mod plan;
 mod project;
 pub mod reproduce;

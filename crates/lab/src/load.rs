@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use mthp_judge::{report::Report, suite::Suite};
-use mthp_kernel::{BadInput, PatchSeries};
+use mthp_kernel::PatchSeries;
 use mthp_vm::accel::Accel;
 
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     laboratory::{Base, Lab},
     selection::Selection,
     selftests::{self, Selftests},
+    shard::Shard,
     timing::Timings,
     workload::{self, Gathered, Loaded, Workload},
 };
@@ -40,6 +41,7 @@ impl Load {
         suite: &Suite,
         own: Option<&Path>,
         patterns: &[String],
+        shard: Option<Shard>,
         timings: &mut Timings,
         events: &Events<'_>,
     ) -> Result<Self> {
@@ -49,7 +51,7 @@ impl Load {
         let selftest_spec = selftests::spec(lab.project(), suite)?;
         let names: Vec<String> =
             selftest_spec.iter().flat_map(|spec| &spec.tests).map(|test| test.name.clone()).collect();
-        let selection = Selection::of(suite, &runner.tests, cases, &names, patterns)?;
+        let selection = Selection::of(suite, &runner.tests, cases, &names, patterns)?.shard(shard)?;
         let gathered = match spec {
             Some(spec) if selection.has_scenarios() => Some(Gathered::of(lab, spec, events)?),
             _ => None,
@@ -99,6 +101,7 @@ impl Load {
     pub(crate) fn describe(&self, report: &mut Report) {
         report.workload = self.workload.as_ref().map(Workload::record);
         report.selftests = self.selftests.as_ref().map(|selftests| selftests.record.clone());
+        report.notes.extend(self.selection.note());
         report.notes.extend(self.selftests.iter().flat_map(|selftests| selftests.notes.clone()));
     }
 
@@ -118,11 +121,7 @@ impl Load {
         let Some(workload) = &self.workload else { return Ok(Vec::new()) };
         let (scenarios, left_out) = self.selection.scenarios(setting.accel == Accel::Tcg);
         if scenarios.is_empty() && self.selection.tests.is_empty() && self.selection.selftests.is_empty() {
-            return Err(BadInput(format!(
-                "failed to find a scenario that is not slow, for emulation; name one with --test: {}",
-                left_out.join(", ")
-            ))
-            .into());
+            return Err(self.selection.only_slow(&left_out));
         }
         let unexpecting = scenarios.iter().filter(|scenario| scenario.expected.is_none());
         let unexpecting: Vec<&str> = unexpecting.map(|scenario| scenario.name.as_str()).collect();

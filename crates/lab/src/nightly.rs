@@ -207,7 +207,7 @@ impl Night<'_> {
             self.suite,
         )?;
         let mut timings = Timings::default();
-        let mut load = Load::choose(self.lab, self.suite, None, &[], &mut timings, self.events)?;
+        let mut load = Load::choose(self.lab, self.suite, None, &[], None, &mut timings, self.events)?;
         load.assemble(self.lab, &mut timings, self.events)?;
         if load.has_selftests() {
             let (base, _) = history.bad_source(self.lab, self.suite, self.events)?;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use mthp_vm::accel::AccelChoice;
 
+use crate::shard::Shard;
+
 /// One experiment: a patch on a base kernel, judged by a suite.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -19,6 +21,8 @@ pub struct Request {
     pub workload: Option<PathBuf>,
     /// Only these tests of it; empty means all.
     pub tests: Vec<String>,
+    /// Only this part of what is left; `None` means all.
+    pub shard: Option<Shard>,
     /// Boots a side, if not as the suite says.
     pub boots: Option<u32>,
     /// Which accelerator.

@@ -1,9 +1,12 @@
 //! Which tests and which scenarios a run is made of. Pure.
 
-use mthp_judge::{compare::KERNEL_TEST, suite::Suite};
+use anyhow::Error;
+use mthp_judge::{compare::KERNEL_TEST, suite::Suite, text};
 use mthp_kernel::BadInput;
 use mthp_record::{job::selects, workload::Scenario};
 use mthp_workload::spec::Case;
+
+use crate::shard::{NothingToDo, Shard};
 
 /// What a suite and the user's patterns select.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub struct Selection {
     pub selftests: Vec<String>,
     /// Did the user name them?
     named: bool,
+    /// The part of them that this is, and how many all parts have together.
+    shard: Option<(Shard, usize)>,
 }
 
 impl Selection {
@@ -70,7 +75,60 @@ impl Selection {
             cases: cases.iter().filter(|case| wanted(&case.scenario.name)).cloned().collect(),
             selftests: selftests.iter().filter(|name| wanted(name)).cloned().collect(),
             named: !patterns.is_empty(),
+            shard: None,
         })
+    }
+
+    /// One part of them. Scenarios that may be left out for being slow are dealt out last, so that no part gets only such
+    /// while others have two that run.
+    ///
+    /// # Errors
+    /// When that part has none.
+    pub(crate) fn shard(mut self, shard: Option<Shard>) -> Result<Self, NothingToDo> {
+        let Some(shard) = shard else { return Ok(self) };
+        let mut all = 0;
+        let mut taken = || {
+            all += 1;
+            shard.takes(all - 1)
+        };
+        let (mut slow, mut cases): (Vec<Case>, Vec<Case>) =
+            self.cases.into_iter().partition(|case| case.slow);
+        cases.retain(|_| taken());
+        self.selftests.retain(|_| taken());
+        self.tests.retain(|_| taken());
+        slow.retain(|_| taken());
+        cases.append(&mut slow);
+        self.cases = cases;
+        self.shard = Some((shard, all));
+        if self.len() == 0 {
+            return Err(NothingToDo { shard, why: format!("{} in all", text::count(all, "test")) });
+        }
+        Ok(self)
+    }
+
+    fn len(&self) -> usize {
+        self.cases.len() + self.selftests.len() + self.tests.len()
+    }
+
+    /// What a reader of the report must know of a part: that it is one.
+    pub(crate) fn note(&self) -> Option<String> {
+        self.shard
+            .map(|(shard, all)| format!("shard {shard}: {} of {}", self.len(), text::count(all, "test")))
+    }
+
+    /// The end of a run of which nothing is left but scenarios too slow for emulation: in a shard there is nothing to do,
+    /// otherwise the user must name one.
+    pub(crate) fn only_slow(&self, left_out: &[String]) -> Error {
+        let names = left_out.join(", ");
+        match self.shard {
+            Some((shard, _)) => {
+                NothingToDo { shard, why: format!("left out, since emulation is slow: {names}") }.into()
+            }
+            None => BadInput(format!(
+                "failed to find a scenario that is not slow, for emulation; name one with --test: {names}"
+            ))
+            .into(),
+        }
     }
 
     /// Is a scenario among them?
@@ -158,5 +216,46 @@ mod tests {
         assert_eq!((both.tests.len(), both.scenarios(true).0.len()), (1, 1));
         let error = select(&["yolov5/161"]).unwrap_err();
         assert!(error.0.contains("yolov5/161") && error.0.contains("placement/2MiB"), "{}", error.0);
+    }
+
+    /// All names of a selection, in the order in which they are dealt out.
+    fn all(selection: &Selection) -> Vec<String> {
+        let cases = selection.cases.iter().map(|case| case.scenario.name.clone());
+        cases.chain(selection.selftests.clone()).chain(selection.tests.clone()).collect()
+    }
+
+    #[test]
+    fn every_test_is_in_exactly_one_shard() {
+        let whole = all(&select(&[]).unwrap());
+        for of in 1..=whole.len() + 3 {
+            let parts = Shard::all(u32::try_from(of).unwrap()).map(|it| select(&[]).unwrap().shard(Some(it)));
+            let (parts, empty): (Vec<_>, Vec<_>) = parts.partition(Result::is_ok);
+            assert_eq!(empty.len(), of.saturating_sub(whole.len()));
+            let mut found: Vec<String> = parts.into_iter().flat_map(|part| all(&part.unwrap())).collect();
+            found.sort();
+            let mut expected = whole.clone();
+            expected.sort();
+            assert_eq!(found, expected, "{of} shards");
+        }
+    }
+
+    #[test]
+    fn a_shard_says_that_it_is_one_and_an_empty_one_that_there_is_nothing_to_do() {
+        let whole = select(&["placement/2MiB", "yolov5/160"]).unwrap();
+        let part = whole.clone().shard("1/2".parse().ok()).unwrap();
+        assert_eq!(part.note().unwrap(), "shard 1/2: 1 of 2 tests");
+        assert_eq!(whole.clone().shard(None).unwrap().note(), None);
+        let empty = whole.shard("3/3".parse().ok()).unwrap_err();
+        assert_eq!(empty.to_string(), "nothing to do in shard 3/3: 2 tests in all");
+    }
+
+    #[test]
+    fn slow_scenarios_alone_are_nothing_to_do_in_a_shard_and_a_mistake_without() {
+        let left_out = ["yolov5/640".to_owned()];
+        let whole = select(&["yolov5/*"]).unwrap();
+        assert!(whole.only_slow(&left_out).is::<BadInput>());
+        let part = whole.shard("2/2".parse().ok()).unwrap();
+        let error = part.only_slow(&left_out);
+        assert!(error.is::<NothingToDo>() && error.to_string().contains("yolov5/640"), "{error}");
     }
 }

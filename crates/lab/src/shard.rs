@@ -61,6 +61,22 @@ impl FromStr for Shard {
     }
 }
 
+/// A shard has no test: not an error of anyone's, but the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NothingToDo {
+    pub(crate) shard: Shard,
+    /// Why, in words.
+    pub(crate) why: String,
+}
+
+impl fmt::Display for NothingToDo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "nothing to do in shard {}: {}", self.shard, self.why)
+    }
+}
+
+impl std::error::Error for NothingToDo {}
+
 /// A number without a sign.
 fn digits(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use mthp_judge::{
-    exit, markdown,
+    exit, junit, ktap, markdown,
     terminal::{self, Style},
 };
 use mthp_kernel::{SourceSpec, toolchain::Needs};
@@ -12,7 +12,7 @@ use mthp_lab::{BaseKernel, Lab, Project, Request, experiment, workload};
 use mthp_workload::Spec;
 
 use crate::{
-    cli::{Format, TestKernel},
+    cli::{ReportFormat, TestKernel},
     setup,
     ui::{self, Progress},
 };
@@ -37,16 +37,18 @@ pub fn run(options: &TestKernel) -> Result<ExitCode> {
     let report = &finished.report;
     let place = finished.folder.path().display().to_string();
     match options.format {
-        Format::Markdown => ui::answer(&markdown::render(report, &place)),
-        Format::Json => ui::answer(&serde_json::to_string_pretty(report)?),
-        Format::Text => {
+        ReportFormat::Markdown => ui::answer(&markdown::render(report, &place)),
+        ReportFormat::Json => ui::answer(&serde_json::to_string_pretty(report)?),
+        ReportFormat::Junit => ui::answer(&junit::render(report)?),
+        ReportFormat::Ktap => ui::answer(&ktap::render(report)),
+        ReportFormat::Text => {
             ui::answer(&terminal::render(
                 report,
                 &Style { width: ui::width(), color: ui::colour(), report: place },
             ));
         }
     }
-    Ok(ExitCode::from(exit::code(report.verdict, options.expect)))
+    Ok(ExitCode::from(exit::of(report, options.expect)))
 }
 
 /// The workload that the suite, or the user, brings in.
@@ -94,6 +96,7 @@ fn request(options: &TestKernel, lab: &Lab) -> Request {
         suite: options.suite.clone(),
         workload: options.workload.clone(),
         tests: options.test.clone(),
+        shard: options.shard,
         boots: options.boots,
         accel: options.accel,
         folder: options.report.clone(),

@@ -84,8 +84,11 @@ fn answer(out: &mut String, report: &Report, style: &Style) {
     };
     let verdict = report.verdict;
     let verdict = if style.color { format!("\x1b[1;{color}m{verdict}\x1b[0m") } else { verdict.to_string() };
-    let unfinished = if report.status == Status::Complete { "" } else { " (unfinished)" };
-    let _ = writeln!(out, "verdict: {verdict}{unfinished}");
+    let _ = match report.status {
+        Status::Complete => writeln!(out, "verdict: {verdict}"),
+        Status::Empty => writeln!(out, "verdict: none, nothing was run"),
+        _ => writeln!(out, "verdict: {verdict} (unfinished)"),
+    };
     for reason in &report.reasons {
         line(out, style, 4, &format!("  {}", text::clean(reason)));
     }
@@ -250,7 +253,7 @@ fn identities(out: &mut String, report: &Report, style: &Style) {
 }
 
 /// A kernel in a line: the source, what lies on top, and the hashes' first digits.
-fn short(kernel: &KernelRecord) -> String {
+pub(crate) fn short(kernel: &KernelRecord) -> String {
     let source = &kernel.source;
     let version = source.package_version.as_ref().unwrap_or(&source.version);
     let patches: Vec<String> = kernel

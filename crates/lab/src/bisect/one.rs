@@ -48,7 +48,7 @@ pub fn judge(lab: &Lab, question: &Question, events: &Events<'_>) -> Result<Find
     let history = History::of_one(lab, &question.tree, &suite, events)?;
     let mut timings = Timings::default();
     let wanted = [question.test.clone()];
-    let mut load = Load::choose(lab, &suite, None, &wanted, &mut timings, events)?;
+    let mut load = Load::choose(lab, &suite, None, &wanted, None, &mut timings, events)?;
     if question.test.ends_with('*') {
         return Err(BadInput(format!(
             "failed to judge by '{}': one test decides, not several",

@@ -20,7 +20,7 @@ use mthp_store::{
 use mthp_vm::accel::Accel;
 
 use super::Night;
-use crate::{Folder, host, kernels};
+use crate::{Folder, host, kernels, outputs};
 
 /// Both runs' boots, of the tests that both have.
 pub(super) struct Heads<'a> {
@@ -111,6 +111,6 @@ impl<'a> Heads<'a> {
         report.notes.extend(self.notes());
         let comparison = compare(&self.boots, &self.suite.gates, self.emulated);
         report.complete(self.boots.clone(), comparison);
-        folder.write(&report)
+        outputs::write(folder, &report)
     }
 }
