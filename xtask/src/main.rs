@@ -2,8 +2,12 @@
 
 mod cli;
 mod commands;
+mod reports;
 mod setup;
 mod ui;
+mod validator;
+#[cfg(test)]
+mod workflows;
 
 use std::process::ExitCode;
 

@@ -1,12 +1,13 @@
 //! One file a command.
 
+mod announce;
 mod backtest;
 mod bench;
 mod bisect;
 pub mod bisect_step;
-mod ci;
 mod history;
 mod nightly;
+pub mod ci;
 mod plan;
 mod reproduce;
 mod schema;
@@ -35,6 +36,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Bench(options) => bench::run(&options),
         Command::Plan(options) => plan::run(&options),
         Command::History(options) => history::run(&options),
+        Command::Announce(options) => announce::run(&options),
         Command::Schema(options) => schema::run(&options),
     }
 }
