@@ -20,7 +20,11 @@ fn main() -> ExitCode {
             let code = ui::usage(&error);
             let step = std::env::args_os().nth(1).is_some_and(|command| command == "bisect-step");
             // To `git bisect run` every other code is a verdict.
-            return if step && error.use_stderr() { ExitCode::from(commands::bisect_step::SKIP) } else { code };
+            return if step && error.use_stderr() {
+                ExitCode::from(commands::bisect_step::SKIP)
+            } else {
+                code
+            };
         }
     };
     commands::run(cli).unwrap_or_else(|error| ui::failure(&error))

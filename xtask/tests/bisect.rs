@@ -106,12 +106,7 @@ fn ends_that_are_no_ends_are_refused_at_once() {
     bisect("side", "main", &["is no ancestor of", "fork at"]);
     let missing = place.path().join("missing");
     let words = [missing.to_str().unwrap()];
-    fails(
-        &["bisect", "--tree", words[0], "--good", "a", "--bad", "b"],
-        place.path(),
-        2,
-        &words,
-    );
+    fails(&["bisect", "--tree", words[0], "--good", "a", "--bad", "b"], place.path(), 2, &words);
 }
 
 #[test]

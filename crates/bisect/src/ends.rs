@@ -7,7 +7,8 @@ use std::fmt;
 
 use mthp_judge::{
     compare::{
-        CheckChange, CheckComparison, Comparison, MetricChange, Pair, TestComparison, TestVerdict, Values, compare,
+        CheckChange, CheckComparison, Comparison, MetricChange, Pair, TestComparison, TestVerdict, Values,
+        compare,
     },
     suite::Gate,
     text,
@@ -94,7 +95,11 @@ pub fn look(boots: &[BootRecord], gates: &[Gate], emulated: bool) -> Result<Ends
     let sides = Pair { base: Side::Base, patched: Side::Patched }
         .map(|side| boots.iter().filter(|boot| boot.side == *side).collect::<Vec<_>>());
     let failed = |boots: &[&BootRecord]| -> Vec<String> {
-        boots.iter().filter(|boot| !boot.outcome.is_completed()).map(|boot| text::boot_failure(boot)).collect()
+        boots
+            .iter()
+            .filter(|boot| !boot.outcome.is_completed())
+            .map(|boot| text::boot_failure(boot))
+            .collect()
     };
     let (good, bad) = (failed(&sides.base), failed(&sides.patched));
     if let Some(first) = good.first() {
@@ -105,7 +110,8 @@ pub fn look(boots: &[BootRecord], gates: &[Gate], emulated: bool) -> Result<Ends
         }));
     }
     if let Some(first) = bad.first() {
-        let signatures: Vec<Option<Signature>> = sides.patched.iter().map(|boot| Signature::of(boot)).collect();
+        let signatures: Vec<Option<Signature>> =
+            sides.patched.iter().map(|boot| Signature::of(boot)).collect();
         let alike = signatures.windows(2).all(|pair| pair.first() == pair.last());
         return Ok(match signatures.into_iter().next().flatten() {
             Some(signature) if alike => Ends::Differ(vec![Target::Kernel { signature }]),
@@ -155,9 +161,10 @@ fn of_comparison(boots: &[BootRecord], comparison: &Comparison) -> Ends {
 pub fn targets(boots: &[BootRecord], comparison: &Comparison) -> Vec<Target> {
     let tests = &comparison.tests;
     let checks = tests.iter().flat_map(|test| {
-        let broken = test.checks.iter().filter(|check| {
-            check.change == CheckChange::Broken && check.sides.patched.held() == Some(false)
-        });
+        let broken = test
+            .checks
+            .iter()
+            .filter(|check| check.change == CheckChange::Broken && check.sides.patched.held() == Some(false));
         broken.map(|check| of_check(boots, test, check))
     });
     let costs = tests.iter().flat_map(|test| {
@@ -177,9 +184,8 @@ pub fn targets(boots: &[BootRecord], comparison: &Comparison) -> Vec<Target> {
         .iter()
         .filter(|test| test.verdict == TestVerdict::Crashed)
         .map(|test| Target::Crash { test: test.name.clone() });
-    let (guards, checks): (Vec<Target>, Vec<Target>) = checks.partition(
-        |target| matches!(target, Target::Check { check, .. } if check.starts_with(GUARD)),
-    );
+    let (guards, checks): (Vec<Target>, Vec<Target>) =
+        checks.partition(|target| matches!(target, Target::Check { check, .. } if check.starts_with(GUARD)));
     checks.into_iter().chain(costs).chain(crashes).chain(guards).collect()
 }
 
@@ -204,7 +210,10 @@ fn flaky(test: &TestComparison) -> Vec<String> {
         .filter(|check| check.change == CheckChange::Flaky)
         .map(|check| {
             let sides = check.sides.map(|side| format!("{} of {}", side.passed, side.passed + side.failed));
-            format!("{}: {} held in {} good and {} bad boots", test.name, check.name, sides.base, sides.patched)
+            format!(
+                "{}: {} held in {} good and {} bad boots",
+                test.name, check.name, sides.base, sides.patched
+            )
         })
         .chain(match &test.verdict {
             TestVerdict::Inconclusive { reason } => Some(format!("{}: {reason}", test.name)),
@@ -274,7 +283,10 @@ mod tests {
     #[test]
     fn ends_that_do_not_differ_are_refused() {
         let alike = ends(2, &[test("t/a", false, 7)], &[test("t/a", false, 7)]);
-        assert!(matches!(refused(&alike), Refusal::Alike { .. }), "a failure of both is none of the bad end's");
+        assert!(
+            matches!(refused(&alike), Refusal::Alike { .. }),
+            "a failure of both is none of the bad end's"
+        );
         let less = ends(2, &[test("t/a", true, 7)], &[test("t/a", true, 9)]);
         assert!(matches!(refused(&less), Refusal::Alike { .. }), "less than the floor");
     }

@@ -39,7 +39,8 @@ pub struct Graph {
     /// Parents before their children.
     revisions: Vec<Revision>,
     places: HashMap<String, usize>,
-    edges: Edges,
+    /// Of each revision, the places of its parents within.
+    parents: Vec<Vec<usize>>,
 }
 
 impl Graph {
@@ -117,7 +118,8 @@ impl Graph {
         let revisions: Vec<Revision> = order.iter().filter_map(|&place| given[place].take()).collect();
         let places: HashMap<String, usize> =
             revisions.iter().zip(0..).map(|(revision, place)| (revision.id.clone(), place)).collect();
-        Ok(Self { edges: Edges::new(&revisions, &places), revisions, places })
+        let parents = Edges::new(&revisions, &places).parents;
+        Ok(Self { revisions, places, parents })
     }
 
     /// The newest: all others are its ancestors.
@@ -169,11 +171,7 @@ impl Graph {
     }
 
     pub(crate) fn parents_at(&self, place: usize) -> &[usize] {
-        &self.edges.parents[place]
-    }
-
-    pub(crate) fn children_at(&self, place: usize) -> &[usize] {
-        &self.edges.children[place]
+        &self.parents[place]
     }
 
     /// Of each place, whether it is one of these or an ancestor of one.

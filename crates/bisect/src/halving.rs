@@ -1,24 +1,30 @@
 //! Which candidate to try next.
 
-use std::collections::VecDeque;
-
 use crate::{graph::Graph, search::Answers};
 
 /// The candidate whose answer leaves the fewest candidates, weighed by the chance that there is an answer; among
 /// equals, the oldest.
 ///
-/// A break of the build or the boot lasts for some revisions, and nobody knows for how many. Where one revision
-/// could not be tried, one that is `d` steps away is in the same break with a chance of about `1 / (d + 1)`. So
-/// a try is worth the number of candidates that it rules out for certain, times `d / (d + 1)`: next to a revision
-/// that was skipped this halves the worth, while a step of `d` to the side costs only `d` candidates. Hence the
-/// search goes far away while many candidates are left, and near when they are few.
+/// A break of the build or the boot begins at one revision, is inherited by its descendants, and is mended at
+/// another: it lasts for some revisions, and nobody knows for how many. So a revision `d` steps below or above one
+/// that was skipped gives an answer with a chance of about `d / (d + s)`, where `s`, the length that the break is
+/// thought to have, is 1 after the first skip and grows by a half with each more. Between two skips both
+/// count, for there it takes two breaks instead of one. A try is worth this chance times the candidates that either
+/// answer rules out.
 ///
-/// `candidates`: places, in order. None where all were tried.
+/// A step of `d` to the side costs `d` of these, so the search goes far away while many candidates are left and stays
+/// near when they are few: a skip that is alone costs little beyond itself, and a long break is left in a few leaps.
+///
+/// `candidates`: places, oldest first. None where all were tried.
 pub(crate) fn best(graph: &Graph, candidates: &[usize], answers: &Answers) -> Option<usize> {
-    let distances = distances(graph, answers);
+    let skipped: Vec<usize> = candidates.iter().copied().filter(|&place| answers.is_skipped(place)).collect();
+    let below = below(graph, candidates, &skipped);
+    let above = above(graph, candidates, &skipped);
     let mut best: Option<(Worth, usize)> = None;
     for (&place, weight) in candidates.iter().zip(weights(graph, candidates)) {
-        let worth = Worth::new(weight.min(candidates.len() - weight), distances[place]);
+        let worth = Worth::of(weight.min(candidates.len() - weight))
+            .times_chance(below[place], skipped.len())
+            .times_chance(above[place], skipped.len());
         if answers.is_open(place) && best.as_ref().is_none_or(|(best, _)| worth.exceeds(best)) {
             best = Some((worth, place));
         }
@@ -33,11 +39,16 @@ struct Worth {
 }
 
 impl Worth {
-    fn new(ruled_out: usize, distance: Option<usize>) -> Self {
-        match distance.map(|distance| distance as u128) {
-            Some(distance) => Self { numerator: ruled_out as u128 * distance, denominator: distance + 1 },
-            None => Self { numerator: ruled_out as u128, denominator: 1 },
-        }
+    fn of(ruled_out: usize) -> Self {
+        Self { numerator: ruled_out as u128, denominator: 1 }
+    }
+
+    /// `distance`: steps to the nearest that was skipped.
+    fn times_chance(self, distance: Option<usize>, skips: usize) -> Self {
+        let Some(distance) = distance else { return self };
+        // d / (d + s) with s = (skips + 1) / 2.
+        let (distance, skips) = (2 * distance as u128, skips as u128);
+        Self { numerator: self.numerator * distance, denominator: self.denominator * (distance + skips + 1) }
     }
 
     fn exceeds(&self, other: &Self) -> bool {
@@ -64,22 +75,26 @@ fn weights(graph: &Graph, candidates: &[usize]) -> Vec<usize> {
     weights
 }
 
-/// Of each place, how many steps (to a parent or a child) it is away from the nearest that was skipped. No break
-/// reaches across a revision that had an answer.
-fn distances(graph: &Graph, answers: &Answers) -> Vec<Option<usize>> {
-    let mut distances = vec![None; graph.len()];
-    let mut open = VecDeque::new();
-    for place in answers.skipped() {
-        distances[place] = Some(0);
-        open.push_back((place, 0));
+/// Of each place, how many steps it is from the nearest skipped ancestor; itself is at 0.
+fn below(graph: &Graph, candidates: &[usize], skipped: &[usize]) -> Vec<Option<usize>> {
+    let mut steps = vec![None; graph.len()];
+    skipped.iter().for_each(|&place| steps[place] = Some(0));
+    for &place in candidates {
+        let nearest = graph.parents_at(place).iter().filter_map(|&parent| steps[parent]).min();
+        steps[place] = steps[place].or(nearest.map(|steps| steps + 1));
     }
-    while let Some((place, distance)) = open.pop_front() {
-        for &next in graph.parents_at(place).iter().chain(graph.children_at(place)) {
-            if distances[next].is_none() && !answers.is_answered(next) {
-                distances[next] = Some(distance + 1);
-                open.push_back((next, distance + 1));
-            }
+    steps
+}
+
+/// Of each place, how many steps it is to the nearest skipped descendant; itself is at 0.
+fn above(graph: &Graph, candidates: &[usize], skipped: &[usize]) -> Vec<Option<usize>> {
+    let mut steps: Vec<Option<usize>> = vec![None; graph.len()];
+    skipped.iter().for_each(|&place| steps[place] = Some(0));
+    for &place in candidates.iter().rev() {
+        let Some(next) = steps[place].map(|steps| steps + 1) else { continue };
+        for &parent in graph.parents_at(place) {
+            steps[parent] = Some(steps[parent].map_or(next, |known| known.min(next)));
         }
     }
-    distances
+    steps
 }

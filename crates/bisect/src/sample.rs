@@ -34,15 +34,13 @@ pub(crate) fn boot(side: Side, tests: Vec<TestResult>) -> BootRecord {
 
 /// A boot whose kernel panicked in the first test without a result.
 pub(crate) fn panicked(side: Side, announced: &[&str], line: &str) -> BootRecord {
-    let outcome =
-        BootOutcome::KernelFailed { failure: KernelFailure::Panic, line: line.to_owned() };
+    let outcome = BootOutcome::KernelFailed { failure: KernelFailure::Panic, line: line.to_owned() };
     let announced = announced.iter().map(|&name| name.to_owned()).collect();
     BootRecord { outcome, announced, ..boot(side, Vec::new()) }
 }
 
 pub(crate) fn hung(side: Side, test: &str) -> BootRecord {
-    let outcome =
-        BootOutcome::SilentHang { phase: Phase::Test(test.to_owned()), after_secs: 60 };
+    let outcome = BootOutcome::SilentHang { phase: Phase::Test(test.to_owned()), after_secs: 60 };
     BootRecord { outcome, ..boot(side, Vec::new()) }
 }
 
@@ -74,16 +72,20 @@ pub(crate) fn test(name: &str, holds: bool, gap: i64) -> TestResult {
 }
 
 pub(crate) fn ended(name: &str, outcome: Outcome) -> TestResult {
-    TestResult { outcome, checks: Vec::new(), metrics: Vec::new(), agreements: Vec::new(), ..test(name, true, 0) }
+    TestResult {
+        outcome,
+        checks: Vec::new(),
+        metrics: Vec::new(),
+        agreements: Vec::new(),
+        ..test(name, true, 0)
+    }
 }
 
 /// So many boots of each end, each end's alike.
 pub(crate) fn ends(n: usize, good: &[TestResult], bad: &[TestResult]) -> Vec<BootRecord> {
     let side = |side, tests: &[TestResult]| {
-        let boots = (0..n).map(|index| BootRecord {
-            index: u32::try_from(index).unwrap(),
-            ..boot(side, tests.to_vec())
-        });
+        let boots = (0..n)
+            .map(|index| BootRecord { index: u32::try_from(index).unwrap(), ..boot(side, tests.to_vec()) });
         boots.collect::<Vec<_>>()
     };
     [side(Side::Base, good), side(Side::Patched, bad)].concat()

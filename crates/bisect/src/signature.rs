@@ -72,7 +72,8 @@ fn place(boot: &BootRecord) -> Phase {
 /// Line numbers, addresses, times and process numbers differ from revision to revision.
 fn masked(line: &str) -> String {
     // The kernel's clock, in brackets before each line.
-    let said = line.trim_start().strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(_, said)| said);
+    let said =
+        line.trim_start().strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(_, said)| said);
     let mut out = String::new();
     for word in said.unwrap_or(line).split_whitespace() {
         let hex = word.len() >= 8 && word.chars().all(|c| c.is_ascii_hexdigit());

@@ -162,16 +162,13 @@ impl Target {
 
     fn in_values(&self, result: &TestResult) -> Finding {
         let guard = result.checks.iter().find(|check| check.name.starts_with(GUARD) && !check.passed);
-        let missing = |what: &str, name: &str| {
-            Finding::skipped(format!("{} has no {what} {name} there", result.name))
-        };
+        let missing =
+            |what: &str, name: &str| Finding::skipped(format!("{} has no {what} {name} there", result.name));
         match (self, guard) {
-            (Self::Check { check, .. }, _) => {
-                match result.checks.iter().find(|one| one.name == *check) {
-                    Some(one) => Finding::of(one.passed),
-                    None => missing("check", check),
-                }
-            }
+            (Self::Check { check, .. }, _) => match result.checks.iter().find(|one| one.name == *check) {
+                Some(one) => Finding::of(one.passed),
+                None => missing("check", check),
+            },
             (Self::AllChecks { .. }, _) if result.checks.is_empty() => {
                 Finding::skipped(format!("{} has no check there", result.name))
             }

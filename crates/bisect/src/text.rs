@@ -66,7 +66,8 @@ pub fn answer(it: &Bisection) -> Vec<String> {
 /// The answer in a sentence.
 #[must_use]
 pub fn headline(it: &Bisection) -> String {
-    let range = format!("{} .. {}", text::clean(&it.question.good.asked), text::clean(&it.question.bad.asked));
+    let range =
+        format!("{} .. {}", text::clean(&it.question.good.asked), text::clean(&it.question.bad.asked));
     match &it.outcome {
         _ if it.status != Status::Complete => format!("bisect: unfinished: {}", text::clean(&it.reason)),
         None => format!("bisect: nothing found in {range}"),
@@ -117,10 +118,7 @@ fn verified(seen: &Verification) -> Vec<String> {
             text::list(names.iter().map(String::as_str), 8)
         ));
     } else if seen.explained.len() > 1 {
-        lines.push(format!(
-            "  it accounts for all {} differences between the ends",
-            seen.explained.len()
-        ));
+        lines.push(format!("  it accounts for all {} differences between the ends", seen.explained.len()));
     }
     lines
 }

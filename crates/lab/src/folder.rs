@@ -34,7 +34,8 @@ impl Folder {
     pub fn make(named: Option<&Path>, stamp: &str, what: &str) -> Result<Self> {
         let path = match named {
             Some(path) => {
-                let earlier = [REPORT, BACKTEST, LEDGER, BISECT, NIGHTLY].iter().any(|name| path.join(name).exists());
+                let earlier =
+                    [REPORT, BACKTEST, LEDGER, BISECT, NIGHTLY].iter().any(|name| path.join(name).exists());
                 let foreign = path.is_dir() && !earlier && fs::read_dir(path)?.next().is_some();
                 if path.is_file() || foreign {
                     return Err(BadInput(format!(

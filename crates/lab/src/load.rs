@@ -109,7 +109,10 @@ impl Load {
     pub(crate) fn setting(&self, lab: &Lab, folder: &Path) -> Setting {
         let tests = self.selection.tests.clone();
         let selftests = self.selftests.as_ref().map(|selftests| selftests.loaded.clone());
-        Setting { selftests, ..lab.setting_of(self.suite.clone(), tests, self.runner.program.clone(), folder) }
+        Setting {
+            selftests,
+            ..lab.setting_of(self.suite.clone(), tests, self.runner.program.clone(), folder)
+        }
     }
 
     /// Puts the workload's scenarios into the setting: which they are depends on its accelerator. Returns what a

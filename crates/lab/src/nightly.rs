@@ -179,7 +179,8 @@ impl Night<'_> {
             undecided: None,
         });
         nightly.regressions = regressed.collect();
-        let mut blame = Blame { night: self, repository: &repository, series: &seen.series, run: id, store: &mut store };
+        let mut blame =
+            Blame { night: self, repository: &repository, series: &seen.series, run: id, store: &mut store };
         if matches!(outcome, Outcome::Good) {
             blame.close()?;
         }

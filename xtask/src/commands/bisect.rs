@@ -70,9 +70,7 @@ fn place(options: &Bisect) -> Result<Place> {
     if let Some(patches) = &options.patches {
         let base = match &options.on_tree {
             Some(tree) => BaseKernel::Tree { spec: tree.clone(), dirty: false },
-            None => {
-                BaseKernel::Named(options.kernel.clone().unwrap_or_else(|| DEFAULT_KERNEL.to_owned()))
-            }
+            None => BaseKernel::Named(options.kernel.clone().unwrap_or_else(|| DEFAULT_KERNEL.to_owned())),
         };
         return Ok(Place::Series { patches: patches.clone(), base });
     }

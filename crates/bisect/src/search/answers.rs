@@ -45,7 +45,7 @@ impl Answers {
     }
 
     /// Whether it was found good or bad.
-    pub(crate) fn is_answered(&self, place: usize) -> bool {
+    fn is_answered(&self, place: usize) -> bool {
         self.is_good(place) || self.bad.contains(&place)
     }
 
@@ -56,12 +56,12 @@ impl Answers {
 
     /// Whether it was never tried.
     pub(crate) fn is_open(&self, place: usize) -> bool {
-        !self.is_answered(place) && !self.skipped.contains(&place)
+        !self.is_answered(place) && !self.is_skipped(place)
     }
 
-    /// Those that could not be tried, oldest first.
-    pub(crate) fn skipped(&self) -> impl Iterator<Item = usize> {
-        self.skipped.iter().copied()
+    /// Whether it could not be tried.
+    pub(crate) fn is_skipped(&self, place: usize) -> bool {
+        self.skipped.contains(&place)
     }
 
     /// What is left. Of several bad ones that do not contain each other the oldest counts, as git knows one bad one

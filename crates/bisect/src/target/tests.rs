@@ -85,11 +85,8 @@ fn a_cost_is_bad_from_its_floor_on() {
 
 #[test]
 fn an_agreement_is_bad_with_any_other_value() {
-    let target = Target::Agreement {
-        test: "t/a".to_owned(),
-        agreement: "bits".to_owned(),
-        good: "ab".to_owned(),
-    };
+    let target =
+        Target::Agreement { test: "t/a".to_owned(), agreement: "bits".to_owned(), good: "ab".to_owned() };
     assert_eq!(say(&target, &one(test("t/a", true, 0))), "good");
     let mut other = test("t/a", true, 0);
     other.agreements[0].value = "cd".to_owned();
@@ -123,8 +120,7 @@ fn a_kernels_failure_is_bad_only_in_its_own_way() {
 
 #[test]
 fn the_kernels_complaints_are_followed_by_their_taint() {
-    let target =
-        Target::Check { test: KERNEL_TEST.to_owned(), check: "no-complaints".to_owned() };
+    let target = Target::Check { test: KERNEL_TEST.to_owned(), check: "no-complaints".to_owned() };
     assert_eq!(target.test(), None, "no test alone shows it");
     let mut warned = one(test("t/a", true, 0));
     assert_eq!(say(&target, &warned), "good");

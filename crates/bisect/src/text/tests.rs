@@ -105,7 +105,10 @@ fn every_other_outcome_names_no_single_commit() {
     let flaky = vec!["placement/4632KiB: neighbours-touch held in 2 of 4 good boots".to_owned()];
     let headlines = [
         Outcome::Range { candidates },
-        Outcome::Unconfirmed { suspect: revision(6, "bad"), why: "its parent 050505050505 is bad".to_owned() },
+        Outcome::Unconfirmed {
+            suspect: revision(6, "bad"),
+            why: "its parent 050505050505 is bad".to_owned(),
+        },
         Outcome::ComesAndGoes { bad: revision(4, "bad"), good: revision(7, "good") },
         Outcome::Flaky { what: flaky },
     ]

@@ -55,7 +55,8 @@ pub(super) fn verify(
     }
     let started = Instant::now();
     let boots = question.full_boots;
-    let sides = [(question.good.id.as_str(), &good, Side::Base), (question.bad.id.as_str(), &bad, Side::Patched)];
+    let sides =
+        [(question.good.id.as_str(), &good, Side::Base), (question.bad.id.as_str(), &bad, Side::Patched)];
     let records = eye.boot(&eye.setting, &sides, boots)?.concat();
     let differs = match look(&records, eye.gates, eye.setting.accel == Accel::Tcg)? {
         Ends::Differ(targets) => targets,
@@ -68,16 +69,10 @@ pub(super) fn verify(
     let target = choose(&differs, question.check.as_deref())?;
     let alone = shown_alone(eye, &target, &sides, boots)?;
     let boot_millis = millis(started) / 2;
-    journal.bisection.ends = Some(EndsRecord {
-        differs,
-        target,
-        alone,
-        revisions: eye.history.graph.len(),
-    });
-    for (end, kernel, built, finding) in [
-        (&question.good, &good, built_good, Finding::Good),
-        (&question.bad, &bad, built_bad, Finding::Bad),
-    ] {
+    journal.bisection.ends = Some(EndsRecord { differs, target, alone, revisions: eye.history.graph.len() });
+    for (end, kernel, built, finding) in
+        [(&question.good, &good, built_good, Finding::Good), (&question.bad, &bad, built_bad, Finding::Bad)]
+    {
         journal.bisection.tried.push(Tried {
             id: end.id.clone(),
             subject: end.subject.clone(),

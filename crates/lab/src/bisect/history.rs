@@ -11,7 +11,10 @@ use mthp_bisect::{
 };
 use mthp_judge::suite::Suite;
 use mthp_kernel::{
-    BadInput, PatchSeries, SourceSpec, config::Fragment, patch::Patch, repository::Repository,
+    BadInput, PatchSeries, SourceSpec,
+    config::Fragment,
+    patch::Patch,
+    repository::Repository,
     workspace::{Origin, Point},
 };
 
@@ -229,11 +232,8 @@ impl History {
     /// The search as `git bisect log` tells it; `None` of a series.
     pub(crate) fn git_log(&self, search: &Search<'_>) -> Option<String> {
         let Source::Git(_) = self.source else { return None };
-        let good = Revision {
-            id: self.good.id.clone(),
-            parents: Vec::new(),
-            subject: self.good.subject.clone(),
-        };
+        let good =
+            Revision { id: self.good.id.clone(), parents: Vec::new(), subject: self.good.subject.clone() };
         Some(bisect_log(search, &good))
     }
 

@@ -54,9 +54,8 @@ impl Journal {
         fs::write(&pointer, folder.path().as_os_str().as_encoded_bytes())
             .with_context(|| format!("failed to write {}", pointer.display()))?;
         let was = resumed.is_some();
-        let bisection = resumed.unwrap_or_else(|| {
-            Bisection::unfinished(env!("CARGO_PKG_VERSION"), &began.created, question)
-        });
+        let bisection = resumed
+            .unwrap_or_else(|| Bisection::unfinished(env!("CARGO_PKG_VERSION"), &began.created, question));
         Ok(Self { earlier_millis: bisection.wall_millis, bisection, folder, pointer, resumed: was })
     }
 

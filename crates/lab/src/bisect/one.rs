@@ -11,13 +11,7 @@ use super::{
     history::History,
     sight::{Eye, Image},
 };
-use crate::{
-    Events, Lab,
-    boots::accelerator,
-    laboratory::translate,
-    load::Load,
-    timing::Timings,
-};
+use crate::{Events, Lab, boots::accelerator, laboratory::translate, load::Load, timing::Timings};
 
 /// What is asked of a revision.
 #[derive(Clone, Debug)]
@@ -70,7 +64,8 @@ pub fn judge(lab: &Lab, question: &Question, events: &Events<'_>) -> Result<Find
         &translate("workspace", events),
         lab.stop().builds(),
     )?;
-    let mut eye = Eye { lab, history: &history, workspace, patches: &patches, setting, gates: &suite.gates, events };
+    let mut eye =
+        Eye { lab, history: &history, workspace, patches: &patches, setting, gates: &suite.gates, events };
     let id = history.bad.id.clone();
     let kernel = match eye.build(&id, "revision")? {
         Image::None(reason) => return Ok(Finding::skipped(reason)),

@@ -9,10 +9,7 @@ use mthp_bisect::{
     target::{self, Target},
 };
 use mthp_judge::suite::Gate;
-use mthp_kernel::{
-    BuildFailed, BuiltKernel, PatchError, PatchSeries, is_bad_input,
-    workspace::Workspace,
-};
+use mthp_kernel::{BuildFailed, BuiltKernel, PatchError, PatchSeries, is_bad_input, workspace::Workspace};
 use mthp_record::boot::{BootRecord, Side};
 
 use super::{history::History, journal::Journal};

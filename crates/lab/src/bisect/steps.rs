@@ -34,7 +34,8 @@ pub(super) fn walk(eye: &mut Eye<'_>, journal: &mut Journal) -> Result<Outcome> 
                 return Ok(Outcome::Culprit { revision: eye.history.revision(&revision)?, author });
             }
             Next::Range { candidates } => {
-                let candidates = candidates.iter().map(|id| eye.history.revision(id)).collect::<Result<_>>()?;
+                let candidates =
+                    candidates.iter().map(|id| eye.history.revision(id)).collect::<Result<_>>()?;
                 return Ok(Outcome::Range { candidates });
             }
             Next::Contradiction { good, bad } => {

@@ -60,7 +60,8 @@ impl Blame<'_> {
     /// Bisects what has no culprit yet, and stores what is found.
     pub(super) fn find(&mut self, targets: &[Target], folder: &Folder, nightly: &mut Nightly) -> Result<()> {
         for round in 1..=MOST {
-            let open = |one: &mthp_store::nightly::Regressed| one.culprit.is_none() && one.undecided.is_none();
+            let open =
+                |one: &mthp_store::nightly::Regressed| one.culprit.is_none() && one.undecided.is_none();
             let Some(at) = nightly.regressions.iter().position(open) else { return Ok(()) };
             let (Some(one), Some(target)) = (nightly.regressions.get(at).cloned(), targets.get(at)) else {
                 return Ok(());

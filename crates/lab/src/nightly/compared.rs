@@ -33,12 +33,7 @@ pub(super) struct Heads<'a> {
 }
 
 impl<'a> Heads<'a> {
-    pub(super) fn of(
-        baseline: &Baseline,
-        head: &[BootRecord],
-        suite: &'a Suite,
-        accelerator: &str,
-    ) -> Self {
+    pub(super) fn of(baseline: &Baseline, head: &[BootRecord], suite: &'a Suite, accelerator: &str) -> Self {
         // A boot announces the same tests every time: those of the guest runner it was made with.
         let announced =
             |boots: &[BootRecord]| boots.iter().flat_map(|boot| boot.announced.clone()).collect::<Vec<_>>();
@@ -84,9 +79,9 @@ impl<'a> Heads<'a> {
         let outcome = match (refusal, failed) {
             (_, Some(boot)) => Outcome::Failed { reason: text::boot_failure(boot) },
             (Refusal::Alike { .. } | Refusal::Swapped { .. }, None) => Outcome::Good,
-            (Refusal::Flaky { what }, None) => Outcome::Unjudged {
-                reason: text::list(what.iter().map(String::as_str), 8),
-            },
+            (Refusal::Flaky { what }, None) => {
+                Outcome::Unjudged { reason: text::list(what.iter().map(String::as_str), 8) }
+            }
             (Refusal::Unusable { why }, None) => Outcome::Unjudged { reason: why },
         };
         Ok((outcome, Vec::new()))
@@ -107,7 +102,9 @@ impl<'a> Heads<'a> {
         report.qemu = Some(host::qemu(night.lab.qemu()));
         report.accelerator = Some(night.accelerator(&self.accelerator));
         report.patched = Some(kernels::record(&revision.short(), kernel)?);
-        report.notes.push("the base is the last good run as it was stored; it was not booted again".to_owned());
+        report
+            .notes
+            .push("the base is the last good run as it was stored; it was not booted again".to_owned());
         report.notes.extend(self.notes());
         let comparison = compare(&self.boots, &self.suite.gates, self.emulated);
         report.complete(self.boots.clone(), comparison);
