@@ -81,6 +81,20 @@ fn a_matrix_is_what_a_workflow_takes() {
     assert_eq!(json, expected);
 }
 
+#[test]
+fn hyphens_in_names_make_no_two_jobs_alike() {
+    let suites = names(&["c", "b-c"]);
+    let target = |name: &str| Target {
+        name: name.to_owned(),
+        source: Source::Kernel(name.to_owned()),
+        suites: suites.clone(),
+    };
+    let nightly = Nightly { suites: suites.clone(), targets: vec![target("a"), target("a-b")] };
+    let wanted = Wanted { shards: 1, ..Wanted::default() };
+    let jobs = jobs(&nightly, Known { kernels: &[], suites: &suites }, &wanted).unwrap();
+    assert_eq!(short(&jobs), ["a_c", "a_b-c", "a-b_c", "a-b_b-c"]);
+}
+
 proptest! {
     #[test]
     fn names_are_unique_and_safe(
