@@ -4,7 +4,7 @@ use std::{fs, path::Path, time::Instant};
 
 use rusqlite::types::Value;
 
-use super::{Store, read, regressions};
+use super::{Store, read};
 use crate::{
     run::{Filter, Outcome},
     sample,
@@ -75,8 +75,7 @@ fn ten_thousand_runs_are_listed_tabled_and_drawn() {
 fn no_query_looks_through_all_rows_or_sorts_them() {
     let place = tempfile::tempdir().unwrap();
     let store = years(&place.path().join("history.sqlite"), 4);
-    let ours =
-        [read::RUNS, read::LAST_GOOD, read::METRIC, read::CHECK, read::NAMES, read::NAME, regressions::OPEN];
+    let ours = [read::RUNS, read::LAST_GOOD, read::METRIC, read::CHECK, read::NAMES, read::NAME];
     for query in ours {
         let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
         let unbound = vec![Value::Integer(1); statement.parameter_count()];

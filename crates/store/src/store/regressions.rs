@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The open regressions of a series, the oldest first.
-pub(super) const OPEN: &str = "SELECT * FROM regressions WHERE series = ?1 AND closed_by IS NULL ORDER BY id";
+const OPEN: &str = "SELECT * FROM regressions WHERE series = ?1 AND closed_by IS NULL ORDER BY id";
 
 impl Store {
     /// Stores a regression as open. One that is open already (the same culprit and target in the same series) is left as

@@ -85,6 +85,7 @@ fn draw_panel<B: DrawingBackend>(area: &Area<B>, panel: &Panel) -> Result<()> {
     let mut chart = ChartBuilder::on(&plot)
         .margin(12)
         .margin_top(52)
+        .margin_right(52)
         .x_label_area_size(40)
         .y_label_area_size(90)
         .build_cartesian_2d(0.0..index(columns), bottom..top)

@@ -105,7 +105,7 @@ pub(super) fn panel(track: &Track, limit: usize) -> Panel {
     }
     notes.reverse();
     if total > noted {
-        notes.push(format!("{} more before them", text::count(total - noted, "change")));
+        notes.push(format!("{} before them", text::count(total - noted, "more change")));
     }
     if total == 0 {
         notes.push("no change".to_owned());
@@ -182,7 +182,7 @@ mod tests {
         );
         assert_eq!(panel.notes.len(), NOTED + 1);
         assert!(panel.notes[0].starts_with("10 ▲"), "{}", panel.notes[0]);
-        assert_eq!(panel.notes[NOTED], "89 changes more before them");
+        assert_eq!(panel.notes[NOTED], "89 more changes before them");
     }
 
     #[test]
