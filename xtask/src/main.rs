@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod setup;
 mod ui;
+mod validator;
 
 use std::process::ExitCode;
 

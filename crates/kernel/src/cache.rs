@@ -40,12 +40,14 @@ pub enum Kind {
     Selftests,
     /// Where kernels of one origin are built one after another. Such a folder stays; whoever uses it holds its lock.
     Workspace,
+    /// Programs that check this project.
+    Tool,
     /// Where builds take place. An entry here is never complete: it belongs to who holds its lock.
     Work,
 }
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Download,
         Self::Repository,
         Self::Tree,
@@ -55,6 +57,7 @@ impl Kind {
         Self::Disk,
         Self::Selftests,
         Self::Workspace,
+        Self::Tool,
         Self::Work,
     ];
 
@@ -69,6 +72,7 @@ impl Kind {
             Self::Disk => "disks",
             Self::Selftests => "selftests",
             Self::Workspace => "workspaces",
+            Self::Tool => "tools",
             Self::Work => "work",
         }
     }

@@ -1,16 +1,20 @@
 //! `cargo xtask ci`: what must be green, in the order in which it fails fastest.
 
-use std::{process::ExitCode, time::Instant};
+use std::{
+    ffi::OsStr,
+    process::{Command, ExitCode},
+    time::Instant,
+};
 
-use anyhow::{Context, Result};
-use mthp_kernel::toolchain::Needs;
+use anyhow::{Context, Result, bail};
+use mthp_kernel::{Cache, toolchain::Needs};
 use mthp_lab::{Project, workload};
 use mthp_workload::Spec;
-use xshell::Shell;
 
 use crate::{
     cli::{Ci, Common},
     setup, ui,
+    validator::{self, Validator},
 };
 
 /// The kernels that the tests build.
@@ -121,37 +125,53 @@ pub fn run(options: &Ci) -> Result<ExitCode> {
         sources.push(project.kernel(name)?.source());
     }
     let spec = Spec::read(&project.workload(WORKLOAD)?)?;
-    let needs = Needs {
+    let cache = Cache::open(options.common.cache_dir.as_deref())?;
+    // Made anew after the setup: it depends on the Python that is here.
+    let validator = || Validator::new(&project, cache.clone());
+    let mut needs = Needs {
         sources,
         qemu: options.common.qemu.is_none(),
         selftests: true,
         ..setup::of_workload(Some(&spec), &options.common)?
     };
+    needs.wheels |= options.common.setup && !validator()?.is_there();
     setup::ensure(&needs, options.common.setup)?;
     if options.common.setup {
         let progress = ui::Progress::new();
-        workload::fetch_parts(&super::lab(&options.common)?, &spec, &|event| progress.on(event))?;
+        let lab = super::lab(&options.common)?;
+        workload::fetch_parts(&lab, &spec, &|event| progress.on(event))?;
+        validator()?.install(lab.stop().builds())?;
     }
+    let workflows = validator()?.command(&validator::workflows(&project)?)?;
+    step(&project, "workflows follow the published schema", workflows)?;
     let long: &[Step] = if options.full { LONG_STORIES } else { &[] };
-    for &step in CHECKS.iter().chain(STORIES).chain(long).chain([&TESTS]) {
-        cargo(&project, &options.common, step)?;
+    for &(what, arguments) in CHECKS.iter().chain(STORIES).chain(long).chain([&TESTS]) {
+        step(&project, what, cargo(&options.common, arguments))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn cargo(project: &Project, common: &Common, (what, arguments): Step) -> Result<()> {
-    ui::say(&format!("ci: {what}: cargo {}", arguments.join(" ")));
-    let started = Instant::now();
-    let shell = Shell::new().context("failed to find the working directory")?;
-    shell.change_dir(project.root());
-    let mut command = shell.cmd("cargo").args(arguments).quiet();
+fn cargo(common: &Common, arguments: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(arguments);
     if let Some(folder) = &common.cache_dir {
-        command = command.env("MTHP_CACHE_DIR", folder);
+        command.env("MTHP_CACHE_DIR", folder);
     }
     if let Some(qemu) = &common.qemu {
-        command = command.env("MTHP_QEMU", qemu);
+        command.env("MTHP_QEMU", qemu);
     }
-    command.run().with_context(|| format!("failed at '{what}'"))?;
+    command
+}
+
+fn step(project: &Project, what: &str, mut command: Command) -> Result<()> {
+    let words: Vec<_> = [command.get_program()].into_iter().chain(command.get_args()).collect();
+    ui::say(&format!("ci: {what}: {}", words.join(OsStr::new(" ")).to_string_lossy()));
+    let started = Instant::now();
+    let failed = || format!("failed at '{what}'");
+    let status = command.current_dir(project.root()).status().with_context(failed)?;
+    if !status.success() {
+        bail!("failed at '{what}': it ended with {status}");
+    }
     ui::say(&format!("ci: {what}: passed in {} s", started.elapsed().as_secs()));
     Ok(())
 }
