@@ -40,6 +40,8 @@ pub enum Command {
     Bench(Bench),
     /// Prints the work as a list of jobs for many machines: kernels × suites × shards
     Plan(Plan),
+    /// Opens an issue for what a bisection found, or adds to the one there is; calls `gh`
+    Announce(Announce),
     /// Prints the JSON schema of report.json, or of another file that a command writes
     Schema(Schema),
 }
@@ -210,6 +212,15 @@ pub struct Plan {
     /// Into how many parts each suite is split, 1 to 256
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
     pub shards: u32,
+    /// This git repository in place of the targets of configs/nightly.toml
+    #[arg(long, value_name = "URL", requires = "branch", conflicts_with = "kernel")]
+    pub tree: Option<String>,
+    /// The branch of it
+    #[arg(long, value_name = "NAME", requires = "tree")]
+    pub branch: Option<String>,
+    /// The bisections that the nightly.json files in a folder and below it ask for, in place of all that
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["kernel", "suite", "shards", "tree"])]
+    pub regressions: Option<PathBuf>,
     /// In which form
     #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
     pub format: PlanFormat,
@@ -223,6 +234,33 @@ pub enum PlanFormat {
     Github,
     /// The jobs as a JSON list
     Json,
+}
+
+/// There is one open issue for each culprit. Where no commit could be named, the issue says so and blames none.
+///
+/// Exit codes: 0 all that was found is announced; 2 a report that cannot be used (the others are announced); 69 gh is missing or
+/// failed.
+#[derive(Debug, Args)]
+pub struct Announce {
+    /// The folder with the report (bisect.json), or with several in folders below it
+    #[arg(long, value_name = "DIR")]
+    pub report: PathBuf,
+    /// Where all files of the run are
+    #[arg(long, value_name = "URL", value_parser = link)]
+    pub link: Option<String>,
+    /// Print what would be announced, and call nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// It becomes a link in Markdown.
+fn link(text: &str) -> Result<String, String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'*+,;=%".contains(&byte);
+    if text.starts_with("https://") && text.bytes().all(plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("not a URL that begins with https://".to_owned())
+    }
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod reports;
 mod setup;
 mod ui;
 mod validator;

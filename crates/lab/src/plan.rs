@@ -1,6 +1,7 @@
 //! The work as a list of jobs for many machines: kernels × suites × shards. Pure.
 
 pub mod file;
+pub mod regressions;
 
 use mthp_kernel::BadInput;
 use serde::Serialize;
@@ -59,17 +60,17 @@ pub struct Job {
 
 /// A workflow's matrix, for `strategy.matrix: ${{ fromJSON(…) }}`.
 #[derive(Debug, Serialize)]
-pub struct Matrix<'a> {
+pub struct Matrix<'a, T> {
     /// The jobs.
-    pub include: &'a [Job],
+    pub include: &'a [T],
 }
 
-impl<'a> Matrix<'a> {
+impl<'a, T> Matrix<'a, T> {
     /// The jobs as a matrix that GitHub takes.
     ///
     /// # Errors
     /// When they are more than [`GITHUB_JOBS`].
-    pub fn of(jobs: &'a [Job]) -> Result<Self, BadInput> {
+    pub fn of(jobs: &'a [T]) -> Result<Self, BadInput> {
         if jobs.len() > GITHUB_JOBS {
             return Err(BadInput(format!(
                 "failed to make a matrix of {} jobs: GitHub takes {GITHUB_JOBS} at most; ask for fewer --shards, a --kernel or a --suite",

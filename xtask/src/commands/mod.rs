@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod announce;
 mod backtest;
 mod bench;
 mod bisect;
@@ -33,6 +34,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Ci(options) => ci::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Plan(options) => plan::run(&options),
+        Command::Announce(options) => announce::run(&options),
         Command::Schema(options) => schema::run(&options),
     }
 }
