@@ -6,6 +6,8 @@ mod reports;
 mod setup;
 mod ui;
 mod validator;
+#[cfg(test)]
+mod workflows;
 
 use std::process::ExitCode;
 

@@ -63,7 +63,6 @@ impl Place {
         let folder = self.path("reports").join(name);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("bisect.json"), bisection.to_string()).unwrap();
-        fs::write(folder.join("summary.md"), "```text\nin words\n```\n").unwrap();
     }
 
     fn announce(&self, more: &[&str]) -> Output {
@@ -101,15 +100,23 @@ impl Place {
 }
 
 fn bisection(id: &str, subject: &str, bad: &str) -> Value {
+    let end = |letter: &str| json!({"asked": letter.repeat(40), "id": letter.repeat(40), "subject": "s"});
+    let target = json!({"kind": "check", "test": "placement/4632KiB", "check": "neighbours-touch"});
     json!({
-        "status": "complete", "reason": "",
+        "schema_version": 1, "tool_version": "0.1.0", "created": "2026-01-01T00:00:00Z", "status": "complete",
+        "reason": "", "accelerator": null, "qemu": null, "host": null, "tried": [], "verification": null,
+        "git_log": "# in words", "wall_millis": 1,
         "question": {
-            "place": "https://example.org/linux", "suite": {"name": "memory"},
-            "good": {"id": "a".repeat(40)}, "bad": {"id": bad.repeat(40)},
+            "place": "https://example.org/linux", "good": end("a"), "bad": end(bad), "tests": [], "check": null,
+            "suite": {"name": "memory", "sha256": ""}, "with_patches": [], "step_boots": 1, "full_boots": 4,
         },
-        "ends": {"target": {"kind": "check", "test": "placement/4632KiB", "check": "neighbours-touch"}},
-        "outcome": {"kind": "culprit", "revision": {"id": id.repeat(40), "subject": subject}, "author": null},
+        "ends": {"differs": [target], "target": target, "alone": true, "revisions": 3},
+        "outcome": {"kind": "culprit", "revision": revision(id, subject), "author": null},
     })
+}
+
+fn revision(id: &str, subject: &str) -> Value {
+    json!({"id": id.repeat(40), "parents": [], "subject": subject})
 }
 
 fn stdout(output: &Output) -> String {
@@ -141,7 +148,7 @@ fn an_issue_is_opened_once_and_then_added_to() {
     let title = "--title=cccccccccccc broke neighbours-touch of placement/4632KiB: mm: align";
     assert_eq!(calls[2], ["issue", "create", "--label", "regression", title, "--body-file"]);
     let body = place.bodies();
-    assert!(body.contains("\nin words\n") && body.contains("<https://example.org/run/1>"), "{body}");
+    assert!(body.contains("\n# in words\n") && body.contains("<https://example.org/run/1>"), "{body}");
 
     place.has(&[("another", &[]), (&body, &["thanks"])]);
     assert!(
@@ -211,8 +218,7 @@ fn hostile_words_reach_gh_as_one_argument_and_nothing_else() {
 fn a_bisection_without_a_culprit_blames_nobody() {
     let place = Place::new();
     let mut range = bisection("c", "s", "b");
-    let one = |id: &str| json!({"id": id.repeat(40), "subject": "s"});
-    range["outcome"] = json!({"kind": "range", "candidates": [one("d"), one("e")]});
+    range["outcome"] = json!({"kind": "range", "candidates": [revision("d", "s"), revision("e", "s")]});
     place.report("range", &range);
     let mut unfinished = bisection("c", "s", "b");
     unfinished["status"] = json!("unfinished");
@@ -232,7 +238,8 @@ fn a_dry_run_prints_and_calls_nothing() {
     place.report("one", &bisection("c", "s", "b"));
     let said = stdout(&place.announce_with("/nonexistent", &["--dry-run"]));
     assert!(
-        said.starts_with("title: cccccccccccc broke neighbours-touch") && said.contains("first bad commit"),
+        said.starts_with("title: cccccccccccc broke neighbours-touch")
+            && said.contains("the first bad commit"),
         "{said}"
     );
     assert!(place.calls().is_empty());
@@ -275,7 +282,7 @@ fn a_report_that_is_none_does_not_keep_the_others_back() {
     place.report("a", &json!({"status": "complete"}));
     place.report("b", &bisection("c", "s", "b"));
     let output = place.announce(&[]);
-    fails(&output, 2, &["a/bisect.json", "reason"]);
+    fails(&output, 2, &["a/bisect.json", "schema_version"]);
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("opened: "));
     fails(&place.announce(&["--link", "javascript:x"]), 2, &["--link", "https://"]);
 }

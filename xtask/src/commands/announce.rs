@@ -1,22 +1,20 @@
 //! `cargo xtask announce`: what a bisection found becomes an issue, once.
 
-mod found;
 mod gh;
 mod issue;
 
 use std::{path::Path, process::ExitCode};
 
 use anyhow::Result;
+use mthp_bisect::record::Bisection;
 use mthp_judge::text::clean;
 use mthp_kernel::BadInput;
 
-use self::{found::Found, gh::Issue, issue::Announcement};
+use self::{gh::Issue, issue::Announcement};
 use crate::{cli::Announce, reports, ui};
 
 /// The name of a bisection's report in its folder.
 const REPORT: &str = "bisect.json";
-/// The name of the same in words.
-const SUMMARY: &str = "summary.md";
 
 /// Announces every bisection of a folder, one after the other.
 ///
@@ -47,12 +45,9 @@ pub fn run(options: &Announce) -> Result<ExitCode> {
 
 /// What there is to say of a report, or why there is nothing.
 fn announcement(path: &Path, link: Option<&str>) -> Result<Result<Announcement, String>> {
-    let found = Found::parse(&reports::read(path)?)
+    let found: Bisection = serde_json::from_str(&reports::read(path)?)
         .map_err(|error| BadInput(format!("failed to read the bisection {}: {error}", path.display())))?;
-    // The report decides; the words are for people, and a kill may have come between the two.
-    let summary = reports::read(&path.with_file_name(SUMMARY)).unwrap_or_default();
-    Ok(Announcement::of(&found, &summary, link)
-        .ok_or_else(|| format!("unfinished: {}", clean(&found.reason))))
+    Ok(Announcement::of(&found, link).ok_or_else(|| format!("unfinished: {}", clean(&found.reason))))
 }
 
 fn announce(announcements: &[Announcement]) -> Result<()> {

@@ -24,7 +24,7 @@ const KERNELS: &[&str] = &["stock-6.12", "stock-6.1"];
 const WORKLOAD: &str = "yolov5";
 
 /// Each is (what it shows, its arguments).
-type Step = (&'static str, &'static [&'static str]);
+pub(crate) type Step = (&'static str, &'static [&'static str]);
 
 const CHECKS: &[Step] = &[
     ("format", &["fmt", "--all", "--check"]),
@@ -66,7 +66,7 @@ const STORIES: &[Step] = &[
     ("every known bug is caught, and nothing harmless", &["xtask", "backtest"]),
 ];
 
-const LONG_STORIES: &[Step] = &[
+pub(crate) const LONG_STORIES: &[Step] = &[
     (
         "every suite at once, three boots a side",
         &["xtask", "test-kernel", "--suite", "all", "--boots", "3", "--expect", "improved"],

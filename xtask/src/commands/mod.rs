@@ -5,7 +5,7 @@ mod backtest;
 mod bench;
 mod bisect;
 pub mod bisect_step;
-mod ci;
+pub mod ci;
 mod nightly;
 mod plan;
 mod reproduce;

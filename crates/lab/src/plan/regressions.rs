@@ -2,7 +2,7 @@
 
 use mthp_judge::report::Status;
 use mthp_kernel::BadInput;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 /// The name of a nightly run's report in its folder.
 pub const REPORT: &str = "nightly.json";
@@ -45,12 +45,14 @@ struct Regression {
     bad: String,
     test: Option<String>,
     check: Option<String>,
+    /// What an earlier bisection found.
+    culprit: Option<IgnoredAny>,
 }
 
 /// The bisections that `nightly.json` files ask for, in their order. Each file is its name and its text.
 ///
 /// One for all that broke between the same two commits with one suite: it follows the first, and its report names what is not the
-/// found commit's doing.
+/// found commit's doing. What has a culprit already is left out.
 ///
 /// # Errors
 /// When a file is none, or a value in it would not survive the way through a command line.
@@ -62,7 +64,7 @@ pub fn bisections(files: &[(String, String)]) -> Result<Vec<Bisection>, BadInput
         if night.status != Status::Complete {
             continue;
         }
-        for regression in &night.regressions {
+        for regression in night.regressions.iter().filter(|one| one.culprit.is_none()) {
             let mut next = Bisection {
                 name: String::new(),
                 tree: night.tree.clone(),
@@ -158,6 +160,15 @@ mod tests {
     fn a_kernel_that_panics_has_neither_test_nor_check() {
         let found = of(&[night(json!([{"good": "a", "bad": "b", "test": null}]))]).unwrap();
         assert_eq!((found[0].test.as_str(), found[0].check.as_str()), ("", ""));
+    }
+
+    #[test]
+    fn what_has_a_culprit_is_not_bisected_again() {
+        let mut known = regression("b", "one");
+        known["culprit"] = json!({"commit": "c"});
+        let found = of(&[night(json!([known, regression("b", "two")]))]).unwrap();
+        let tests: Vec<&str> = found.iter().map(|one| one.test.as_str()).collect();
+        assert_eq!(tests, ["two"]);
     }
 
     #[test]

@@ -1,19 +1,23 @@
 //! What is said of a bisection, and by what it is known again. Pure.
 //!
-//! Subjects, names of tests and the summary are other people's words: in a title they are one line without control
-//! characters, and all else stands in a fence, where Markdown mentions nobody and links nothing.
+//! Subjects and names of tests are other people's words: in a title they are one line without control characters, and all
+//! else stands in a fence, where Markdown mentions nobody and links nothing.
 
-use mthp_judge::{report::Status, text};
+use mthp_bisect::{
+    graph::Revision,
+    record::{Bisection, Outcome},
+    text::{render, short},
+};
+use mthp_judge::{
+    report::Status,
+    text::{clean, count, harmless},
+};
 use mthp_kernel::files;
 
-use super::found::{Found, Outcome, Revision};
-
-/// GitHub takes 256 characters.
+/// Characters; GitHub takes 256.
 const TITLE: usize = 200;
-/// GitHub takes 65536 characters of a body; the rest of it is ours.
-const SUMMARY: usize = 50_000;
-/// Digits of a commit that are shown.
-const SHORT: usize = 12;
+/// Characters; GitHub takes 65536 of a body, the rest of which is ours.
+const WORDS: usize = 60_000;
 
 /// An issue that is to be, or a comment on one that is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,59 +26,41 @@ pub struct Announcement {
     pub title: String,
     /// In the body of the issue about the same culprit, and of no other.
     pub marker: String,
-    /// In the issue, or a comment on it, that tells of the same range of commits.
+    /// In the issue, or in a comment on it, that tells of the same range of commits.
     pub seen: String,
-    text: String,
+    words: String,
 }
 
 impl Announcement {
     /// Of a bisection that came to an end; `link`, a URL, is where all its files are.
-    pub fn of(found: &Found, summary: &str, link: Option<&str>) -> Option<Self> {
-        let outcome = found.outcome.as_ref().filter(|_| found.status == Status::Complete)?;
-        let followed = found.followed();
-        let question = &found.question;
-        let (title, identity, said) = match outcome {
-            Outcome::Culprit { revision, author } => (
-                format!("{} broke {followed}: {}", short(revision), text::clean(&revision.subject)),
+    pub fn of(it: &Bisection, link: Option<&str>) -> Option<Self> {
+        let outcome = it.outcome.as_ref().filter(|_| it.status == Status::Complete)?;
+        let followed = followed(it);
+        let suite = &it.question.suite.name;
+        let (title, identity) = match outcome {
+            Outcome::Culprit { revision, .. } => (
+                format!("{} broke {followed}: {}", clean(short(&revision.id)), clean(&revision.subject)),
                 vec!["culprit", &revision.id],
-                [
-                    vec![format!("first bad commit: {}", named(revision))],
-                    author.iter().map(|author| format!("author: {}", text::clean(author))).collect(),
-                ]
-                .concat(),
             ),
             Outcome::Range { candidates } => (
-                format!(
-                    "One of {} broke {followed}: {}",
-                    text::count(candidates.len(), "commit"),
-                    ends(candidates)
-                ),
+                format!("One of {} broke {followed}{}", count(candidates.len(), "commit"), ends(candidates)),
                 ["range"].into_iter().chain(candidates.iter().map(|one| one.id.as_str())).collect(),
-                ["the first bad commit is one of these; all but the last could not be tried:".to_owned()]
-                    .into_iter()
-                    .chain(candidates.iter().map(named))
-                    .collect(),
             ),
+            // What was seen on the way differs from night to night.
             Outcome::Unconfirmed { .. } | Outcome::Flaky { .. } | Outcome::ComesAndGoes { .. } => (
                 format!("No commit can be named for a change of {followed}"),
-                vec!["undecided", &question.place, &question.suite.name, &followed],
-                vec![format!("no commit can be named: {}", undecided(outcome))],
+                vec!["undecided", &it.question.place, suite, &followed],
             ),
         };
-        let facts = [
-            format!("followed: {followed}"),
-            format!("suite: {}", text::clean(&question.suite.name)),
-            format!("tree: {}", text::clean(&question.place)),
-            format!("good: {}", text::clean(&question.good.id)),
-            format!("bad: {}", text::clean(&question.bad.id)),
-        ];
-        let block = [said, facts.to_vec(), lines(summary)].concat().join("\n");
-        let link = link.map(|link| format!("\nAll files: <{link}>\n")).unwrap_or_default();
+        let (good, bad) = (&it.question.good.id, &it.question.bad.id);
+        let head = format!("{}, suite {}: {} to {}", it.question.place, suite, short(good), short(bad));
+        let all = render(it, "bisect.json");
+        let words = fenced(&[vec![harmless(&head), String::new()], lines(&all)].concat().join("\n"));
         Some(Self {
             title: title.chars().take(TITLE).collect(),
             marker: marker(&identity),
-            seen: marker(&["seen", &question.suite.name, &question.good.id, &question.bad.id]),
-            text: format!("{}{link}", fenced(&block)),
+            seen: marker(&["seen", suite, good, bad]),
+            words: link.map(|link| format!("{words}\nAll files: <{link}>\n")).unwrap_or(words),
         })
     }
 
@@ -85,7 +71,18 @@ impl Announcement {
 
     /// The same on the issue that there is.
     pub fn comment(&self) -> String {
-        format!("{}\n{}", self.seen, self.text)
+        format!("{}\n{}", self.seen, self.words)
+    }
+}
+
+/// What is followed, in a line of harmless characters.
+fn followed(it: &Bisection) -> String {
+    let target = it.ends.as_ref().map(|ends| &ends.target);
+    match target.map(|target| (target.test(), target.name())) {
+        Some((Some(test), Some(name))) => format!("{} of {}", clean(name), clean(test)),
+        Some((Some(test), None)) => clean(test),
+        Some((None, _)) => "the kernel itself".to_owned(),
+        None => format!("the suite {}", clean(&it.question.suite.name)),
     }
 }
 
@@ -94,46 +91,21 @@ fn marker(of: &[&str]) -> String {
     format!("<!-- mthp-regress {} -->", files::sha256(of.join("\0").as_bytes()))
 }
 
-/// Why not.
-fn undecided(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Flaky { what } => {
-            format!("it shows in some boots only: {}", text::list(what.iter().map(String::as_str), 5))
-        }
-        Outcome::ComesAndGoes { bad, good } => {
-            format!("it comes and goes: bad at {}, good again at {}", short(bad), short(good))
-        }
-        Outcome::Unconfirmed { why } => text::clean(why),
-        Outcome::Culprit { .. } | Outcome::Range { .. } => String::new(),
-    }
-}
-
 fn ends(candidates: &[Revision]) -> String {
     match candidates {
-        [] => "none is known".to_owned(),
-        [only] => short(only),
-        [first, .., last] => format!("{} to {}", short(first), short(last)),
+        [first, .., last] => format!(": {} to {}", clean(short(&first.id)), clean(short(&last.id))),
+        _ => String::new(),
     }
 }
 
-fn named(revision: &Revision) -> String {
-    format!("{} (\"{}\")", text::clean(&revision.id), text::clean(&revision.subject))
-}
-
-fn short(revision: &Revision) -> String {
-    text::clean(&revision.id).chars().take(SHORT).collect()
-}
-
-/// The summary without its own fence, of harmless characters, cut where it is too long.
-fn lines(summary: &str) -> Vec<String> {
-    let fence = |line: &str| line.starts_with("```");
-    let mut lines = vec![String::new()];
+/// Lines of harmless characters, cut where there are too many.
+fn lines(all: &str) -> Vec<String> {
+    let mut lines = Vec::new();
     let mut length = 0;
-    for line in summary.lines().filter(|line| !fence(line)) {
-        let line = text::harmless(line);
+    for line in all.lines().map(harmless) {
         length += line.chars().count() + 1;
-        if length > SUMMARY {
-            lines.push("… cut here: summary.md of the report has all of it".to_owned());
+        if length > WORDS {
+            lines.push("… cut here: bisect.json has all of it".to_owned());
             break;
         }
         lines.push(line);

@@ -1,116 +1,135 @@
+use mthp_bisect::{
+    finding::Finding,
+    record::{End, EndsRecord, Question, Tried},
+    target::Target,
+};
+use mthp_judge::report::SuiteRecord;
 use proptest::prelude::*;
-use serde_json::{Value, json};
 
 use super::*;
 
-fn report(outcome: Value) -> Value {
-    json!({
-        "schema_version": 1, "status": "complete", "reason": "",
-        "question": {
-            "place": "https://example.org/linux", "suite": {"name": "memory", "sha256": ""},
-            "good": {"asked": "v6.11", "id": "a".repeat(40), "subject": "g"},
-            "bad": {"asked": "master", "id": "b".repeat(40), "subject": "b"},
-        },
-        "ends": {"target": {"kind": "check", "test": "placement/4632KiB", "check": "neighbours-touch"}},
-        "outcome": outcome,
+const LINK: &str = "https://example.org/run/1";
+
+fn end(letter: &str) -> End {
+    End { asked: letter.repeat(40), id: letter.repeat(40), subject: String::new() }
+}
+
+fn found(outcome: Outcome) -> Bisection {
+    let question = Question {
+        place: "https://example.org/linux".to_owned(),
+        good: end("a"),
+        bad: end("b"),
+        suite: SuiteRecord { name: "memory".to_owned(), sha256: String::new() },
+        tests: Vec::new(),
+        check: None,
+        with_patches: Vec::new(),
+        step_boots: 1,
+        full_boots: 4,
+    };
+    let mut it = Bisection::unfinished("0.1.0", "2026-01-01T00:00:00Z", question);
+    let target = Target::Check { test: "placement/4632KiB".to_owned(), check: "neighbours-touch".to_owned() };
+    it.ends = Some(EndsRecord { differs: vec![target.clone()], target, alone: true, revisions: 8 });
+    it.status = Status::Complete;
+    it.outcome = Some(outcome);
+    it
+}
+
+fn revision(letter: &str, subject: &str) -> Revision {
+    Revision { id: letter.repeat(40), parents: Vec::new(), subject: subject.to_owned() }
+}
+
+fn culprit(subject: &str) -> Bisection {
+    found(Outcome::Culprit {
+        revision: revision("c", subject),
+        author: Some("A. Hacker <a@example.org>".to_owned()),
     })
 }
 
-fn revision(id: &str, subject: &str) -> Value {
-    json!({"id": id.repeat(40), "parents": [], "subject": subject})
+fn tried(subject: &str) -> Tried {
+    Tried {
+        id: "c".repeat(40),
+        subject: subject.to_owned(),
+        finding: Finding::skipped(subject),
+        image: None,
+        same_as: None,
+        boots: 0,
+        build_millis: None,
+        boot_millis: 0,
+    }
 }
 
-fn culprit(subject: &str) -> Value {
-    json!({"kind": "culprit", "revision": revision("c", subject), "author": "A. Hacker <a@example.org>"})
-}
-
-fn of(report: &Value, summary: &str) -> Announcement {
-    let found = Found::parse(&report.to_string()).unwrap();
-    Announcement::of(&found, summary, Some("https://example.org/run/1")).unwrap()
+fn of(it: &Bisection) -> Announcement {
+    Announcement::of(it, Some(LINK)).unwrap()
 }
 
 #[test]
 fn a_culprit_is_named_with_what_it_broke() {
-    let it =
-        of(&report(culprit("mm: align \"all\"")), "```text\nbisect: the first bad commit\n\n  table\n```\n");
+    let it = of(&culprit("mm: align \"all\""));
     insta::assert_snapshot!(format!("{}\n\n{}", it.title, it.body()));
 }
 
 #[test]
 fn without_a_culprit_no_commit_is_blamed() {
-    let range = json!({"kind": "range", "candidates": [revision("d", "one"), revision("e", "two")]});
-    let comes = json!({"kind": "comes-and-goes", "bad": revision("d", "one"), "good": revision("e", "two")});
-    let said = [
-        range,
-        json!({"kind": "unconfirmed", "suspect": revision("d", "one"), "why": "its parent fails too"}),
-        json!({"kind": "flaky", "what": ["neighbours-touch in 2 of 4 boots"]}),
-        comes,
+    let [d, e] = [revision("d", "one"), revision("e", "two")];
+    let titles = [
+        Outcome::Range { candidates: vec![d.clone(), e.clone()] },
+        Outcome::Unconfirmed { suspect: d.clone(), why: "its parent fails too".to_owned() },
+        Outcome::Flaky { what: vec!["neighbours-touch in 2 of 4 boots".to_owned()] },
+        Outcome::ComesAndGoes { bad: d, good: e },
     ]
-    .map(|outcome| {
-        let it = of(&report(outcome), "");
-        assert!(!it.body().contains("first bad commit: "), "{}", it.body());
-        format!("{}\n\n{}", it.title, it.body())
-    });
-    insta::assert_snapshot!(said.join("\n"));
+    .map(|outcome| of(&found(outcome)).title);
+    insta::assert_snapshot!(titles.join("\n"));
 }
 
 #[test]
 fn what_did_not_end_is_not_announced() {
-    for status in ["unfinished", "interrupted", "refused", "failed"] {
-        let mut report = report(culprit("s"));
-        report["status"] = json!(status);
-        let found = Found::parse(&report.to_string()).unwrap();
-        assert_eq!(Announcement::of(&found, "", None), None, "{status}");
+    for status in [Status::Unfinished, Status::Interrupted, Status::Refused, Status::Failed] {
+        assert_eq!(Announcement::of(&Bisection { status, ..culprit("s") }, None), None, "{status:?}");
     }
-    let found = Found::parse(&report(json!(null)).to_string()).unwrap();
-    assert_eq!(Announcement::of(&found, "", None), None);
+    assert_eq!(Announcement::of(&Bisection { outcome: None, ..culprit("s") }, None), None);
 }
 
 #[test]
 fn one_culprit_has_one_marker_whatever_was_asked() {
-    let first = of(&report(culprit("s")), "");
-    let mut later = report(culprit("s"));
-    later["question"]["bad"]["id"] = json!("f".repeat(40));
-    later["question"]["suite"]["name"] = json!("alignment");
-    let later = of(&later, "other words");
+    let first = of(&culprit("s"));
+    let mut later = culprit("s");
+    later.question.bad = end("f");
+    later.question.suite.name = "alignment".to_owned();
+    let later = of(&later);
     assert_eq!(first.marker, later.marker);
     assert_ne!(first.seen, later.seen);
-    let mut other = report(culprit("s"));
-    other["outcome"]["revision"]["id"] = json!("d".repeat(40));
-    assert_ne!(first.marker, of(&other, "").marker);
-    let flaky = |what: &str| report(json!({"kind": "flaky", "what": [what]}));
-    assert_eq!(of(&flaky("2 of 4"), "").marker, of(&flaky("3 of 4"), "").marker);
+    let other = found(Outcome::Culprit { revision: revision("d", "s"), author: None });
+    assert_ne!(first.marker, of(&other).marker);
+    let flaky = |what: &str| of(&found(Outcome::Flaky { what: vec![what.to_owned()] }));
+    assert_eq!(flaky("2 of 4").marker, flaky("3 of 4").marker);
 }
 
 #[test]
-fn each_kind_of_thing_that_is_followed_has_a_name() {
-    for (ends, name) in [
-        (
-            json!({"target": {"kind": "cost", "test": "t/a", "gate": {"metric": "gap-kib", "floor": 1}, "good": 0}}),
-            "gap-kib of t/a",
-        ),
-        (
-            json!({"target": {"kind": "agreement", "test": "t/a", "agreement": "bits", "good": "x"}}),
-            "bits of t/a",
-        ),
-        (json!({"target": {"kind": "all-checks", "test": "t/a"}}), "t/a"),
-        (json!({"target": {"kind": "crash", "test": "t/a"}}), "t/a"),
-        (json!({"target": {"kind": "kernel", "signature": {}}}), "the kernel itself"),
-        (json!(null), "the suite memory"),
-    ] {
-        let mut report = report(culprit("s"));
-        report["ends"] = ends;
-        assert_eq!(Found::parse(&report.to_string()).unwrap().followed(), name);
-    }
+fn all_that_is_followed_has_a_name() {
+    let names = [
+        Some(Target::AllChecks { test: "t/a".to_owned() }),
+        Some(Target::Crash { test: "t/a".to_owned() }),
+        Some(Target::Agreement { test: "t/a".to_owned(), agreement: "bits".to_owned(), good: String::new() }),
+        None,
+    ]
+    .map(|target| {
+        let mut it = culprit("s");
+        it.ends = target.map(|target| EndsRecord { differs: Vec::new(), target, alone: true, revisions: 1 });
+        followed(&it)
+    });
+    assert_eq!(names, ["t/a", "t/a", "bits of t/a", "the suite memory"]);
 }
 
 #[test]
-fn a_long_summary_is_cut_and_stays_in_its_fence() {
-    let it = of(&report(culprit("s")), &"ä line of the table\n".repeat(10_000));
-    let body = it.body();
+fn what_is_too_long_is_cut_and_stays_in_its_fence() {
+    let mut it = culprit("s");
+    it.git_log = Some("ä line of the log\n".repeat(10_000));
+    let body = of(&it).body();
     assert!(body.chars().count() < 65_536);
     assert!(
-        body.contains("… cut here") && body.contains("\n```\n\nAll files: <https://example.org/run/1>\n")
+        body.ends_with(
+            "… cut here: bisect.json has all of it\n```\n\nAll files: <https://example.org/run/1>\n"
+        )
     );
 }
 
@@ -118,10 +137,14 @@ proptest! {
     #[test]
     fn nothing_hostile_leaves_the_fence(
         subject in "[`<>@#\\-!a\\n\\r\u{1b}\u{202e}\\[\\]()]{0,400}",
-        summary in "[`~<>@#\\-! a\\n\u{1b}]{0,400}",
+        log in "[`~<>@#\\-! a\\n\u{1b}]{0,400}",
     ) {
-        let it = of(&report(culprit(&subject)), &summary);
-        prop_assert!(it.title.chars().count() <= 200 && !it.title.contains(char::is_control));
+        let mut it = culprit(&subject);
+        it.tried = vec![tried(&subject)];
+        it.question.place = subject;
+        it.git_log = Some(log);
+        let it = of(&it);
+        prop_assert!(it.title.chars().count() <= TITLE && !it.title.contains(char::is_control));
         let body = it.body();
         prop_assert!(!body.contains(|c: char| c.is_control() && c != '\n'));
         let lines: Vec<&str> = body.lines().collect();
