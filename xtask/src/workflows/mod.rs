@@ -40,7 +40,7 @@ const RUN_BY: &[(&str, By)] = &[
     ("ci --full --setup", Ci),
     ("ci --setup", Ci),
     (
-        "nightly --bisect --branch --report --setup --store --suite --tree",
+        "nightly --bisect --branch --host --report --setup --store --suite --tree",
         Test("xtask/tests/nightly.rs", "a_night_finds_a_regression"),
     ),
     (
