@@ -7,11 +7,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::mpsc,
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use kernel_tests::history::{Fault, Broken, History, Plan, history};
+use kernel_tests::history::{Broken, Fault, History, Plan, history};
 use serde_json::Value;
 
 /// New images that a bisection of 64 commits may boot: the two ends, six halvings, and one that a skip costs.
@@ -107,7 +108,6 @@ fn a_culprit_is_found(history: &History, head: &str, culprit: &str, place: &Path
 }
 
 fn swapped_ends_are_refused(history: &History, head: &str, place: &Path) {
-    // The history runs the other way round in a series that takes the bug out: bad is good, and good is bad.
     let tree = history.repository.to_str().unwrap();
     let report = place.join("swapped");
     let ends = ["bisect", "--tree", tree, "--good", head, "--bad", &history.base];
@@ -118,7 +118,8 @@ fn swapped_ends_are_refused(history: &History, head: &str, place: &Path) {
 
 fn both_ends_good_are_refused(history: &History, culprit: &str, place: &Path) {
     let report = place.join("alike");
-    let output = bisect(history, &format!("{culprit}~1"), &report, &["--test", "placement/*"]).output().unwrap();
+    let output =
+        bisect(history, &format!("{culprit}~1"), &report, &["--test", "placement/*"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).contains("failed to find a difference"), "{}", said(&output));
     assert_eq!(json(&report.join("bisect.json"))["outcome"], Value::Null);
@@ -243,11 +244,7 @@ fn ten_kills_do_not_change_the_culprit() {
     for _ in 0..10 {
         chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let wait = Duration::from_millis(u64::from(chance >> 16) % 25_000);
-        let mut child = bisect(&history, history.head(), &report, &[])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = bisect(&history, history.head(), &report, &[]).stdout(Stdio::null()).spawn().unwrap();
         killed += usize::from(killed_after(&mut child, wait));
         let since = Instant::now();
         while is_running(&report) {
@@ -262,15 +259,18 @@ fn ten_kills_do_not_change_the_culprit() {
 
 /// Whether it was still at work.
 fn killed_after(child: &mut Child, wait: Duration) -> bool {
-    let since = Instant::now();
-    while since.elapsed() < wait {
-        if child.try_wait().unwrap().is_some() {
-            return false;
-        }
-        thread::yield_now();
-    }
+    let mut output = child.stderr.take().unwrap();
+    let (ended, end) = mpsc::channel();
+    // Its last words come with its end.
+    let reader = thread::spawn(move || {
+        let _ = std::io::copy(&mut output, &mut std::io::sink());
+        let _ = ended.send(());
+    });
+    let _ = end.recv_timeout(wait);
     child.kill().unwrap();
-    !child.wait().unwrap().success()
+    let killed = !child.wait().unwrap().success();
+    reader.join().unwrap();
+    killed
 }
 
 /// Whether a QEMU names this run's folder.

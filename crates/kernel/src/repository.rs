@@ -48,6 +48,27 @@ impl Repository {
         &self.path
     }
 
+    /// Where its own objects lie.
+    ///
+    /// # Errors
+    /// What git fails with.
+    pub(crate) fn objects(&self) -> Result<PathBuf> {
+        let objects = self.path.join(self.line(&["rev-parse", "--git-path", "objects"])?);
+        objects.canonicalize().with_context(|| format!("failed to find {}", objects.display()))
+    }
+
+    /// Where most of its objects lie: with the repository that it borrows from, if it is a clone of that kind. It is the same for all
+    /// clones that borrow from one, and for all work trees of one.
+    ///
+    /// # Errors
+    /// What git fails with.
+    pub(crate) fn lender(&self) -> Result<PathBuf> {
+        let own = self.objects()?;
+        let borrowed = fs::read_to_string(own.join("info/alternates")).unwrap_or_default();
+        let lender = borrowed.lines().find(|line| !line.starts_with('#')).map(|line| own.join(line));
+        Ok(lender.and_then(|lender| lender.canonicalize().ok()).unwrap_or(own))
+    }
+
     /// Whether it is a mirror of a URL.
     #[must_use]
     pub fn is_mirror(&self) -> bool {

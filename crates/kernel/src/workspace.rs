@@ -72,7 +72,7 @@ impl<'a> Workspace<'a> {
         stop: &AtomicBool,
     ) -> Result<Self> {
         let toolchain = Toolchain::check()?;
-        let key = key::workspace(&origin.name(), fragment, &toolchain);
+        let key = key::workspace(&origin.name()?, fragment, &toolchain);
         let lock = cache.lock(Kind::Workspace, &key, "builds of the same history", events, stop)?;
         let folder = cache.entry(Kind::Workspace, &key);
         Ok(Self { cache, origin, fragment: fragment.clone(), toolchain, folder, lock })
@@ -168,7 +168,10 @@ impl<'a> Workspace<'a> {
         let mut way = None;
         let state = State::load(&self.folder);
         if let Some(state) = &state {
-            way = self.origin.between(&state.base, &target.base)?.filter(|way| way.len() < FAR);
+            way = self
+                .origin
+                .between(&state.base, state.objects.as_deref(), &target.base)?
+                .filter(|way| way.len() < FAR);
         }
         let (mut state, way) = match (state, way) {
             (Some(state), Some(way)) => (state, way),
@@ -189,6 +192,7 @@ impl<'a> Workspace<'a> {
         let changed = settle(&self.folder.join(TREE), &wanted)?;
         state.configured &= !changed.iter().any(|name| touches_config(name));
         state.base.clone_from(&target.base);
+        state.objects = self.origin.objects()?;
         state.loose = target.files.keys().cloned().collect();
         state.save(&self.folder)?;
         Ok(state)
@@ -199,7 +203,8 @@ impl<'a> Workspace<'a> {
         self.cache.discard(&self.folder)?;
         fs::create_dir(&self.folder).map_err(|error| writing(error, &self.folder))?;
         self.origin.unpack(self.cache, target, &self.folder.join(TREE), events, stop)?;
-        let state = State::fresh(target.base.clone());
+        let mut state = State::fresh(target.base.clone());
+        state.objects = self.origin.objects()?;
         state.save(&self.folder)?;
         Ok(state)
     }

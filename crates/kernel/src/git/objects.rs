@@ -18,9 +18,12 @@ const CHUNK: usize = 500;
 /// A folder within a commit, and a commit of another repository (a submodule): neither is a file.
 const NO_FILES: [u32; 2] = [0o040_000, 0o160_000];
 
-/// The files that differ between two commits.
-pub(crate) fn changed(repository: &Path, from: &str, to: &str) -> Result<Vec<String>> {
+/// The files that differ between two commits; git looks for their objects in `others` too.
+pub(crate) fn changed(repository: &Path, others: Option<&Path>, from: &str, to: &str) -> Result<Vec<String>> {
     let mut diff = command(repository);
+    if let Some(others) = others {
+        diff.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", others);
+    }
     diff.args(["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]);
     let output = process::capture(&mut diff)?;
     output.split(|&byte| byte == 0).filter(|name| !name.is_empty()).map(name).collect()

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::AtomicBool,
 };
 
@@ -68,10 +68,18 @@ impl Target {
 
 impl Origin<'_> {
     /// What all its revisions have in common, for the key.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Git(repository) => format!("git\0{}", repository.path().display()),
+    pub(super) fn name(&self) -> Result<String> {
+        Ok(match self {
+            Self::Git(repository) => format!("git\0{}", repository.lender()?.display()),
             Self::Series { base, .. } => format!("tree\0{}", base.id),
+        })
+    }
+
+    /// Where its objects lie, for a clone that comes after it.
+    pub(super) fn objects(&self) -> Result<Option<PathBuf>> {
+        match self {
+            Self::Git(repository) => repository.objects().map(Some),
+            Self::Series { .. } => Ok(None),
         }
     }
 
@@ -101,14 +109,19 @@ impl Origin<'_> {
         }
     }
 
-    /// The files that differ between two of its trees, or none if one of them is no more.
-    pub(super) fn between(&self, from: &str, to: &str) -> Result<Option<Vec<String>>> {
+    /// The files that differ between two of its trees, or none if one of them is no more. The first may be that of
+    /// another clone, whose objects lie in `others`.
+    pub(super) fn between(&self, from: &str, others: Option<&Path>, to: &str) -> Result<Option<Vec<String>>> {
         if from == to {
             return Ok(Some(Vec::new()));
         }
         match (self, commit_of(from), commit_of(to)) {
             (Self::Git(repository), Some(from), Some(to)) if repository.commit(from).is_ok() => {
-                objects::changed(repository.path(), from, to).map(Some)
+                objects::changed(repository.path(), None, from, to).map(Some)
+            }
+            // The other clone may be gone, and the commit with it.
+            (Self::Git(repository), Some(from), Some(to)) if others.is_some_and(Path::is_dir) => {
+                Ok(objects::changed(repository.path(), others, from, to).ok())
             }
             _ => Ok(None),
         }

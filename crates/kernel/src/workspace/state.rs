@@ -1,6 +1,10 @@
 //! What a workspace knows of itself, on disk before each step that could be cut off.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -13,6 +17,9 @@ use crate::{Cost, files};
 pub(super) struct State {
     /// What the tree is: a commit, or a pristine tree's name.
     pub base: String,
+    /// Where a commit's objects lay.
+    #[serde(default)]
+    pub objects: Option<PathBuf>,
     /// Files that may be other than there.
     pub loose: BTreeSet<String>,
     /// Whether the `.config` is the one of the tree.
@@ -34,6 +41,7 @@ impl State {
     pub(super) fn fresh(base: String) -> Self {
         Self {
             base,
+            objects: None,
             loose: BTreeSet::new(),
             configured: false,
             building: false,
