@@ -287,6 +287,25 @@ fn many_that_open_and_write_at_once_lose_nothing() {
     assert_eq!((rows(&store, "series"), rows(&store, "boots")), (1, write::KEPT));
 }
 
+#[test]
+fn many_that_make_a_store_at_once_make_one() {
+    const OPENERS: usize = 8;
+    for _ in 0..10 {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("history.sqlite");
+        let start = std::sync::Barrier::new(OPENERS);
+        std::thread::scope(|scope| {
+            for _ in 0..OPENERS {
+                scope.spawn(|| {
+                    start.wait();
+                    Store::open(&path).unwrap();
+                });
+            }
+        });
+        assert_eq!(rows(&Store::open(&path).unwrap(), "series"), 0);
+    }
+}
+
 /// Names the store to the process that [`a_writer_that_is_killed_leaves_whole_runs`] starts.
 const VICTIM: &str = "MTHP_STORE_OF_VICTIM";
 
