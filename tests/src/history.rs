@@ -10,6 +10,7 @@ mod fault;
 mod git;
 mod harmless;
 mod plan;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -141,7 +142,7 @@ fn in_cache(cache: &Cache, tree: &PristineTree, composed: &Composed, stop: &Atom
         stop,
         |partial| {
             let message = format!("Import Linux {}", tree.identity.version);
-            Repository::create(partial, None)?.import(|out| compose::base(out, &tree.path, &message))
+            Repository::create(partial, None)?.import(|out| stream::base(out, &tree.path, &message))
         },
     )?;
     let id = base_id(&base.path)?;
