@@ -7,10 +7,9 @@ use crate::{graph::Graph, search::Answers};
 ///
 /// A break of the build or the boot begins at one revision, is inherited by its descendants, and is mended at
 /// another: it lasts for some revisions, and nobody knows for how many. So a revision `d` steps below or above one
-/// that was skipped gives an answer with a chance of about `d / (d + s)`, where `s`, the length that the break is
-/// thought to have, is 1 after the first skip and grows by a half with each more. Between two skips both
-/// count, for there it takes two breaks instead of one. A try is worth this chance times the candidates that either
-/// answer rules out.
+/// that was skipped gives an answer with a chance of about `d / (d + s)`, where `s` is the [`stretch`]. Between two
+/// skips both count, for there it takes two breaks instead of one. A try is worth this chance times the candidates
+/// that either answer rules out.
 ///
 /// A step of `d` to the side costs `d` of these, so the search goes far away while many candidates are left and stays
 /// near when they are few: a skip that is alone costs little beyond itself, and a long break is left in a few leaps.
@@ -20,41 +19,28 @@ pub(crate) fn best(graph: &Graph, candidates: &[usize], answers: &Answers) -> Op
     let skipped: Vec<usize> = candidates.iter().copied().filter(|&place| answers.is_skipped(place)).collect();
     let below = below(graph, candidates, &skipped);
     let above = above(graph, candidates, &skipped);
-    let mut best: Option<(Worth, usize)> = None;
+    let stretch = stretch(skipped.len());
+    let chance = |steps: Option<usize>| steps.map_or(1.0, |steps| steps as f64 / (steps as f64 + stretch));
+    let mut best: Option<(f64, usize)> = None;
     for (&place, weight) in candidates.iter().zip(weights(graph, candidates)) {
-        let worth = Worth::of(weight.min(candidates.len() - weight))
-            .times_chance(below[place], skipped.len())
-            .times_chance(above[place], skipped.len());
-        if answers.is_open(place) && best.as_ref().is_none_or(|(best, _)| worth.exceeds(best)) {
+        let ruled_out = weight.min(candidates.len() - weight);
+        let worth = ruled_out as f64 * chance(below[place]) * chance(above[place]);
+        if answers.is_open(place) && best.is_none_or(|(best, _)| worth > best) {
             best = Some((worth, place));
         }
     }
     best.map(|(_, place)| place)
 }
 
-/// A fraction.
-struct Worth {
-    numerator: u128,
-    denominator: u128,
+/// How far a break is thought to reach, in revisions. A few skips tell nothing: they may be breaks of a revision each,
+/// and to go far for each of them costs tries. More than [`MANY`] are one long break, and it is left the faster the
+/// more there are.
+fn stretch(skips: usize) -> f64 {
+    (skips as f64 / MANY).powi(2).max(1.0)
 }
 
-impl Worth {
-    fn of(ruled_out: usize) -> Self {
-        Self { numerator: ruled_out as u128, denominator: 1 }
-    }
-
-    /// `distance`: steps to the nearest that was skipped.
-    fn times_chance(self, distance: Option<usize>, skips: usize) -> Self {
-        let Some(distance) = distance else { return self };
-        // d / (d + s) with s = (skips + 1) / 2.
-        let (distance, skips) = (2 * distance as u128, skips as u128);
-        Self { numerator: self.numerator * distance, denominator: self.denominator * (distance + skips + 1) }
-    }
-
-    fn exceeds(&self, other: &Self) -> bool {
-        self.numerator * other.denominator > other.numerator * self.denominator
-    }
-}
+/// The skips among the candidates up to which each is taken to be alone.
+const MANY: f64 = 8.0;
 
 /// Of each candidate, how many candidates are its ancestors or itself.
 ///
@@ -97,4 +83,27 @@ fn above(graph: &Graph, candidates: &[usize], skipped: &[usize]) -> Vec<Option<u
         }
     }
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ancestors_are_counted_once_and_over_all_blocks() {
+        // Of 200 every third merges, and one is of a branch; the oldest twenty are no candidates.
+        let parents = |place: usize| match place {
+            0 => "base".to_owned(),
+            150 => "r149 branch".to_owned(),
+            _ if place.is_multiple_of(3) => format!("r{} r{}", place - 1, place * 2 / 3),
+            _ => format!("r{}", place - 1),
+        };
+        let log: String = (0..200).rev().map(|place| format!("r{place}\t{}\t\n", parents(place))).collect();
+        let graph = Graph::parse(&(log + "branch\tr100\t\n")).unwrap();
+        let candidates: Vec<usize> = (20..graph.len()).collect();
+        let counted: Vec<usize> = (candidates.iter())
+            .map(|&place| graph.ancestors([place])[20..].iter().filter(|&&marked| marked).count())
+            .collect();
+        assert_eq!(weights(&graph, &candidates), counted);
+    }
 }

@@ -92,6 +92,17 @@ impl Target {
         }
     }
 
+    /// What names it among all others: `TEST:NAME`, or the test, or `kernel`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (self.test(), self.name()) {
+            (Some(test), Some(name)) => format!("{test}:{name}"),
+            (Some(test), None) => test.to_owned(),
+            (None, Some(name)) => format!("{KERNEL_TEST}:{name}"),
+            (None, None) => "kernel".to_owned(),
+        }
+    }
+
     /// Is it the same thing, whatever the value at the good end was?
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {

@@ -17,7 +17,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_culprit_is_found_or_is_in_the_range(

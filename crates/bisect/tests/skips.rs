@@ -55,11 +55,11 @@ fn skips_cost_little_beyond_themselves() {
                         _ if place >= culprit => Finding::Bad,
                         _ => Finding::Good,
                     });
-                    let what = format!("culprit {culprit}, skips {skipped:?}: {course:?}");
-                    assert!(course.answers() <= 7 && course.tries() <= 6 + course.skips + 1, "{what}");
+                    let what = || format!("culprit {culprit}, skips {skipped:?}: {course:?}");
+                    assert!(course.answers() <= 7 && course.tries() <= 6 + course.skips + 1, "{}", what());
                     // Where neither it nor its parent is skipped, nothing hides it.
                     if !skipped[culprit] && !skipped[culprit.saturating_sub(1)] {
-                        assert!(matches!(course.end, Next::Culprit { .. }), "{what}");
+                        assert!(matches!(course.end, Next::Culprit { .. }), "{}", what());
                     }
                     answers = answers.max(course.answers());
                     tries = tries.max(course.tries());
@@ -89,15 +89,16 @@ fn one_skip_costs_one_try_and_at_most_one_more() {
 
 #[test]
 fn a_long_break_is_left_in_a_few_leaps() {
-    // Of 300 around the middle of 1024: a search that goes step by step would meet some 150.
-    let graph = Shape::line(1024).graph();
-    for culprit in [10, 200, 900, 1000] {
-        let course = follow(&mut Search::new(&graph), |place| match place {
-            362..662 => skip(),
-            _ if place >= culprit => Finding::Bad,
-            _ => Finding::Good,
-        });
-        assert_eq!(course.end, Next::Culprit { revision: common::id(culprit) });
-        assert!(course.skips <= 10 && course.answers() <= 11, "{culprit}: {course:?}");
+    for (length, broken) in [(1024, 362..662), (1024, 100..500), (4096, 1000..3000)] {
+        let graph = Shape::line(length).graph();
+        for culprit in [10, broken.start - 60, broken.end + 60, length - 30] {
+            let course = follow(&mut Search::new(&graph), |place| match place {
+                _ if broken.contains(&place) => skip(),
+                _ if place >= culprit => Finding::Bad,
+                _ => Finding::Good,
+            });
+            assert_eq!(course.end, Next::Culprit { revision: common::id(culprit) });
+            assert!(course.skips <= 31 && course.answers() <= 12, "{culprit}: {course:?}");
+        }
     }
 }

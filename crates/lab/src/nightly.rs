@@ -238,7 +238,7 @@ impl Night<'_> {
             suite: self.suite.name.clone(),
         };
         let kernel = match eye.build(&revision.commit, "head")? {
-            Image::Built(kernel) => kernel,
+            Image::Built(kernel) => *kernel,
             Image::None(why) => {
                 // No boot tells; what was asked for does, or emulation, which is always there.
                 series.accelerator = Accel::Tcg.to_string();

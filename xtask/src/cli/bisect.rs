@@ -44,7 +44,7 @@ pub struct Bisect {
     /// Only these tests of the suite: a name, or a prefix that ends in *; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub test: Vec<String>,
-    /// The check (or declared cost) to follow, where several differ between the ends [default: the first that does]
+    /// The check (or declared cost) to follow, as NAME or TEST:NAME, where several differ between the ends [default: the first]
     #[arg(long, value_name = "NAME")]
     pub check: Option<String>,
     /// Boots of each revision on the way

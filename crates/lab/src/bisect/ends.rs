@@ -91,7 +91,7 @@ pub(super) fn verify(
 fn end(eye: &mut Eye<'_>, which: &str, id: &str) -> Result<BuiltKernel> {
     let label = format!("{which} end");
     match eye.build(id, &label).with_context(|| format!("failed to build the {label}"))? {
-        Image::Built(kernel) => Ok(kernel),
+        Image::Built(kernel) => Ok(*kernel),
         Image::None(why) => {
             let why = format!("the {which} end cannot be built: {why}");
             Err(BadInput(Refusal::Unusable { why }.to_string()).into())
@@ -103,10 +103,10 @@ fn end(eye: &mut Eye<'_>, which: &str, id: &str) -> Result<BuiltKernel> {
 fn choose(differs: &[Target], check: Option<&str>) -> Result<Target, BadInput> {
     let chosen = match check {
         None => differs.first(),
-        Some(name) => differs.iter().find(|target| target.name() == Some(name)),
+        Some(name) => differs.iter().find(|target| target.name() == Some(name) || target.label() == name),
     };
     chosen.cloned().ok_or_else(|| {
-        let names: Vec<String> = differs.iter().map(ToString::to_string).collect();
+        let names: Vec<String> = differs.iter().map(Target::label).collect();
         BadInput(format!(
             "failed to follow '{}': it does not differ between the ends; what does: {}",
             check.unwrap_or_default(),

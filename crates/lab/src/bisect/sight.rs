@@ -34,7 +34,7 @@ pub(crate) struct Eye<'a> {
 /// A revision's image, or why there is none.
 pub(crate) enum Image {
     /// Built.
-    Built(BuiltKernel),
+    Built(Box<BuiltKernel>),
     /// The revision does not build, cannot be configured as asked, or does not take a patch.
     None(String),
 }
@@ -55,7 +55,7 @@ impl Eye<'_> {
             self.lab.stop().builds(),
         );
         let image = match built {
-            Ok(kernel) => Image::Built(kernel),
+            Ok(kernel) => Image::Built(Box::new(kernel)),
             Err(error) if self.lab.stop().is_stopped() => return Err(error),
             Err(error) => match reason(&error) {
                 Some(reason) => Image::None(reason),

@@ -67,7 +67,7 @@ impl Trial {
         let ids = revision.parents.iter().map(|id| (id, Side::Base));
         for (id, side) in ids.chain([(&revision.id, Side::Patched)]) {
             match eye.build(id, &format!("{} for the proof", text::short(id)))? {
-                Image::Built(kernel) => kernels.push((id, kernel, side)),
+                Image::Built(kernel) => kernels.push((id, *kernel, side)),
                 Image::None(why) => unbuilt = Some(format!("{} cannot be built: {why}", text::short(id))),
             }
         }
