@@ -232,6 +232,29 @@ fn where_only_skips_are_left_the_range_is_told() {
     assert!(candidates.len() <= 5, "{candidates:?}");
 }
 
+/// A check that holds in every other boot: no commit, whatever the chance. (All twelve boots of the bad end would be alike once in
+/// two thousand runs.)
+#[test]
+#[ignore = "takes minutes; cargo xtask ci --full runs it"]
+fn a_flaky_check_names_no_commit() {
+    let place = tempfile::tempdir().unwrap();
+    let series = place.path().join("series");
+    fs::create_dir(&series).unwrap();
+    let patches = ["harmless/mm-rename-local", "broken/flaky-alignment", "harmless/docs-transhuge"];
+    for (number, patch) in patches.iter().enumerate() {
+        let from = root().join(format!("kernels/patches/{patch}.patch"));
+        fs::copy(from, series.join(format!("{number}.patch"))).unwrap();
+    }
+    fs::write(series.join("series"), "0.patch\n1.patch\n2.patch\n").unwrap();
+    let report = place.path().join("flaky");
+    let flags = ["--test", "placement/4632KiB", "--full-boots", "12"];
+    let which = ["bisect", "--patches", series.to_str().unwrap(), "--report", report.to_str().unwrap()];
+    let output = xtask(&[&which[..], &flags].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert_eq!(json(&report.join("bisect.json"))["outcome"]["kind"], "flaky", "{}", said(&output));
+    assert!(said(&output).contains("no commit can be named"), "{}", said(&output));
+}
+
 /// Killed at ten moments, one after another, the same command comes to the same culprit.
 #[test]
 #[ignore = "takes minutes; cargo xtask ci --full runs it"]

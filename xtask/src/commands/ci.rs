@@ -109,6 +109,10 @@ pub(crate) const LONG_STORIES: &[Step] = &[
         "200 boots in a row, all equal",
         &["test", "--package", "kernel-tests", "--locked", "--test", "endurance", "--", "--ignored"],
     ),
+    (
+        "every culprit of a kernel's history, three times; ten kills on the way; only skips around it",
+        &["test", "--package", "xtask", "--locked", "--test", "bisect_run", "--", "--ignored"],
+    ),
     ("20 kills", &["test", "--package", "xtask", "--locked", "--test", "abrupt_end", "--", "--ignored"]),
 ];
 

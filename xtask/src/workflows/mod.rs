@@ -31,17 +31,17 @@ const RUN_BY: &[(&str, By)] = &[
     ),
     (
         "bisect --bad --check --good --report --setup --suite --test --tree",
-        Test("xtask/tests/bisect_run.rs", "a_culprit_is_found"),
+        Test("xtask/tests/bisect_run.rs", "a_culprit_is_found_and_a_night_finds_the_regression"),
     ),
     (
         "bisect --bad --good --report --setup --suite --tree",
-        Test("xtask/tests/bisect_run.rs", "a_culprit_is_found"),
+        Test("xtask/tests/bisect_run.rs", "a_culprit_is_found_and_a_night_finds_the_regression"),
     ),
     ("ci --full --setup", Ci),
     ("ci --setup", Ci),
     (
         "nightly --bisect --branch --host --report --setup --store --suite --tree",
-        Test("xtask/tests/nightly.rs", "a_night_finds_a_regression"),
+        Test("xtask/tests/bisect_run.rs", "a_culprit_is_found_and_a_night_finds_the_regression"),
     ),
     (
         "plan --branch --format --suite --tree",
