@@ -180,7 +180,8 @@ fn skips(tried: &[Tried]) -> impl Iterator<Item = (&Tried, &str)> {
 fn cost(it: &Bisection) -> String {
     let built = it.tried.iter().filter(|tried| tried.build_millis.is_some()).count();
     let revisions = it.ends.as_ref().map_or(0, |ends| ends.revisions);
-    let boots: u32 = it.tried.iter().map(|tried| tried.boots).sum();
+    let proof = it.verification.iter().flat_map(|seen| seen.parents.iter().chain([&seen.suspect]));
+    let boots: u32 = it.tried.iter().map(|tried| tried.boots).chain(proof.map(|sight| sight.boots)).sum();
     format!(
         "{} in the range, {} looked at: {built} built now, {} booted, {} in all; {} s{}",
         text::count(revisions, "revision"),

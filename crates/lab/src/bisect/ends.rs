@@ -67,7 +67,7 @@ pub(super) fn verify(
         Ends::Refused(refusal) => return Err(BadInput(refusal.to_string()).into()),
     };
     let target = choose(&differs, question.check.as_deref())?;
-    let alone = shown_alone(eye, &target, &sides, boots)?;
+    let (alone, again) = shown_alone(eye, &target, &sides, boots)?;
     let boot_millis = millis(started) / 2;
     journal.bisection.ends = Some(EndsRecord { differs, target, alone, revisions: eye.history.graph.len() });
     for (end, kernel, built, finding) in
@@ -79,7 +79,7 @@ pub(super) fn verify(
             finding,
             image: Some(kernel.identity.vmlinux_sha256.clone()),
             same_as: None,
-            boots,
+            boots: boots + again,
             build_millis: (!kernel.from_cache).then(|| u64::try_from(built.as_millis()).unwrap_or(u64::MAX)),
             boot_millis,
         });
@@ -115,16 +115,17 @@ fn choose(differs: &[Target], check: Option<&str>) -> Result<Target, BadInput> {
     })
 }
 
-/// Sees whether the target's test shows it without the others; then only this test runs on the way.
+/// Sees whether the target's test shows it without the others; then only this test runs on the way. Gives that, and the boots
+/// of each end that it took.
 fn shown_alone(
     eye: &mut Eye<'_>,
     target: &Target,
     sides: &[(&str, &BuiltKernel, Side)],
     boots: u32,
-) -> Result<bool> {
+) -> Result<(bool, u32)> {
     let mut setting = eye.setting.clone();
     if !narrow(&mut setting, target) {
-        return Ok(false);
+        return Ok((false, 0));
     }
     let records = eye.boot(&setting, sides, boots)?;
     let say = |records: Option<&Vec<BootRecord>>| judge(target, records.map_or(&[][..], Vec::as_slice));
@@ -132,7 +133,7 @@ fn shown_alone(
     if alone {
         eye.setting = setting;
     }
-    Ok(alone)
+    Ok((alone, boots))
 }
 
 /// Leaves only the target's test; `false` where it has none.
