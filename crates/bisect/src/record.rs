@@ -58,6 +58,18 @@ pub struct Question {
     pub good: End,
     /// The end that does not.
     pub bad: End,
+    /// Of a series: the hash of the source that it goes on.
+    pub base_sha256: Option<String>,
+    /// Of a series: its patches, and before them those of its base.
+    pub series: Vec<PatchRecord>,
+    /// The hash of what is asked of every revision's configuration.
+    pub fragment_sha256: String,
+    /// The hash of the guest's program, which has the tests.
+    pub guest_sha256: String,
+    /// The accelerator that was asked for.
+    pub accel: String,
+    /// QEMU's version.
+    pub qemu: String,
     /// The suite.
     pub suite: SuiteRecord,
     /// Patterns of its tests; empty means all.

@@ -19,7 +19,7 @@ use mthp_judge::{
     report::{PatchRecord, SuiteRecord},
     suite::Suite,
 };
-use mthp_kernel::{PatchSeries, files, workspace::Workspace};
+use mthp_kernel::{PatchSeries, files};
 use mthp_vm::accel::AccelChoice;
 
 use self::{history::History, journal::Journal, sight::Eye};
@@ -102,10 +102,19 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     let suite_record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
     let patches = read_patches(&request.with_patches)?;
     let history = History::open(lab, &request.place, &suite, events)?;
+    let mut timings = Timings::default();
+    let load = Load::choose(lab, &suite, None, &request.tests, None, &mut timings, events)?;
+    let (base_sha256, series) = history.series();
     let question = Question {
         place: history.place.clone(),
         good: history.good.clone(),
         bad: history.bad.clone(),
+        base_sha256,
+        series: series.iter().flat_map(patch_records).collect(),
+        fragment_sha256: files::sha256(history.fragment.text().as_bytes()),
+        guest_sha256: load.guest_sha256(),
+        accel: request.accel.to_string(),
+        qemu: lab.qemu().version.clone(),
         suite: suite_record,
         tests: request.tests.clone(),
         check: request.check.clone(),
@@ -120,7 +129,8 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
         let what = format!("an earlier run left {known}; going on from there (--fresh begins anew)");
         events(&Event::Ended { label: "journal".to_owned(), what });
     }
-    let outcome = fill(lab, request, &suite, &patches, &history, &mut journal, events);
+    let inquiry = Inquiry { lab, request, suite: &suite, patches: &patches, history: &history, events };
+    let outcome = inquiry.fill(load, &mut journal);
     journal.end(began.millis(), ending(lab, &outcome))?;
     outcome?;
     Ok(Finished { bisection: journal.bisection, folder: journal.folder })
@@ -140,39 +150,36 @@ fn patch_records(series: &PatchSeries) -> Vec<PatchRecord> {
     series.patches.iter().map(record).collect()
 }
 
-fn fill(
-    lab: &Lab,
-    request: &Request,
-    suite: &Suite,
-    patches: &[PatchSeries],
-    history: &History,
-    journal: &mut Journal,
-    events: &Events<'_>,
-) -> Result<()> {
-    journal.bisection.host = Some(host::record());
-    journal.bisection.qemu = Some(host::qemu(lab.qemu()));
-    let mut timings = Timings::default();
-    let mut load = Load::choose(lab, suite, None, &request.tests, None, &mut timings, events)?;
-    load.assemble(lab, &mut timings, events)?;
-    if load.has_selftests() {
-        let (base, more) = history.bad_source(lab, suite, events)?;
-        load.build_selftests(lab, &base, &[&more, patches].concat(), &mut timings, events)?;
+/// What is asked, and of what.
+struct Inquiry<'a> {
+    lab: &'a Lab,
+    request: &'a Request,
+    suite: &'a Suite,
+    patches: &'a [PatchSeries],
+    history: &'a History,
+    events: &'a Events<'a>,
+}
+
+impl Inquiry<'_> {
+    fn fill(&self, mut load: Load, journal: &mut Journal) -> Result<()> {
+        let Self { lab, request, suite, patches, history, events } = *self;
+        journal.bisection.host = Some(host::record());
+        journal.bisection.qemu = Some(host::qemu(lab.qemu()));
+        let mut timings = Timings::default();
+        load.assemble(lab, &mut timings, events)?;
+        if load.has_selftests() {
+            let (base, more) = history.bad_source(lab, suite, events)?;
+            load.build_selftests(lab, &base, &[&more, patches].concat(), &mut timings, events)?;
+        }
+        let setting = load.setting(lab, journal.folder.path());
+        let mut eye = Eye::open(lab, history, patches, setting, &suite.gates, events)?;
+        if !ends::verify(&mut eye, request.accel, &load, journal)? {
+            return Ok(());
+        }
+        let outcome = steps::walk(&mut eye, journal)?;
+        // All tests that were chosen, to see what else is the suspect's doing.
+        let whole = load.setting(lab, journal.folder.path());
+        let whole = Setting { accel: eye.setting.accel, ..whole };
+        verify::at_full_strength(&mut eye, whole, &load, outcome, journal)
     }
-    let setting = load.setting(lab, journal.folder.path());
-    let workspace = Workspace::open(
-        lab.cache(),
-        history.origin(),
-        &history.fragment,
-        &crate::laboratory::translate("workspace", events),
-        lab.stop().builds(),
-    )?;
-    let mut eye = Eye { lab, history, workspace, patches, setting, gates: &suite.gates, events };
-    if !ends::verify(&mut eye, request.accel, &load, journal)? {
-        return Ok(());
-    }
-    let outcome = steps::walk(&mut eye, journal)?;
-    // All tests that were chosen, to see what else is the suspect's doing.
-    let whole = load.setting(lab, journal.folder.path());
-    let whole = Setting { accel: eye.setting.accel, ..whole };
-    verify::at_full_strength(&mut eye, whole, &load, outcome, journal)
 }

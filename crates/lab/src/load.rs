@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use mthp_judge::{report::Report, suite::Suite};
-use mthp_kernel::PatchSeries;
+use mthp_kernel::{PatchSeries, files};
 use mthp_vm::accel::Accel;
 
 use crate::{
@@ -58,6 +58,11 @@ impl Load {
         };
         let suite = suite.clone();
         Ok(Self { suite, selection, runner, selftest_spec, gathered, workload: None, selftests: None })
+    }
+
+    /// The hash of the guest's program.
+    pub(crate) fn guest_sha256(&self) -> String {
+        files::sha256(&self.runner.program)
     }
 
     /// Does it need a tree to build selftests from?

@@ -11,7 +11,7 @@ use mthp_judge::{
     report::{AcceleratorRecord, Status},
     suite::Suite,
 };
-use mthp_kernel::{BuiltKernel, Repository, files, workspace::Workspace};
+use mthp_kernel::{BuiltKernel, Repository, files};
 use mthp_record::boot::{BootRecord, Side};
 use mthp_store::{
     Store,
@@ -214,21 +214,8 @@ impl Night<'_> {
             let (base, _) = history.bad_source(self.lab, self.suite, self.events)?;
             load.build_selftests(self.lab, &base, &[], &mut timings, self.events)?;
         }
-        let mut eye = Eye {
-            lab: self.lab,
-            history: &history,
-            workspace: Workspace::open(
-                self.lab.cache(),
-                history.origin(),
-                &history.fragment,
-                &translate("workspace", self.events),
-                self.lab.stop().builds(),
-            )?,
-            patches: &[],
-            setting: load.setting(self.lab, folder.path()),
-            gates: &self.suite.gates,
-            events: self.events,
-        };
+        let setting = load.setting(self.lab, folder.path());
+        let mut eye = Eye::open(self.lab, &history, &[], setting, &self.suite.gates, self.events)?;
         let started = Instant::now();
         let mut series = Series {
             tree: repository.place().to_owned(),

@@ -171,6 +171,18 @@ impl History {
         }
     }
 
+    /// Of a series: the hash of what it goes on, and all patches on that.
+    pub(crate) fn series(&self) -> (Option<String>, Vec<PatchSeries>) {
+        match &self.source {
+            Source::Git(_) => (None, Vec::new()),
+            Source::Series { base, patches } => {
+                let series = PatchSeries { patches: patches.clone(), revert: false };
+                let all = base.patches.iter().cloned().chain([series]).collect();
+                (Some(base.tree.identity.hash.clone()), all)
+            }
+        }
+    }
+
     /// The bad end's source, to build selftests from, and the patches on it.
     ///
     /// # Errors

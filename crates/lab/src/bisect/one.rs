@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use mthp_bisect::{finding::Finding, target::Target};
-use mthp_kernel::{BadInput, workspace::Workspace};
+use mthp_kernel::BadInput;
 use mthp_record::boot::Side;
 use mthp_vm::accel::AccelChoice;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::{
     history::History,
     sight::{Eye, Image},
 };
-use crate::{Events, Lab, boots::accelerator, laboratory::translate, load::Load, timing::Timings};
+use crate::{Events, Lab, boots::accelerator, load::Load, timing::Timings};
 
 /// What is asked of a revision.
 #[derive(Clone, Debug)]
@@ -57,15 +57,7 @@ pub fn judge(lab: &Lab, question: &Question, events: &Events<'_>) -> Result<Find
     }
     let folder = tempfile::tempdir()?;
     let setting = load.setting(lab, folder.path());
-    let workspace = Workspace::open(
-        lab.cache(),
-        history.origin(),
-        &history.fragment,
-        &translate("workspace", events),
-        lab.stop().builds(),
-    )?;
-    let mut eye =
-        Eye { lab, history: &history, workspace, patches: &patches, setting, gates: &suite.gates, events };
+    let mut eye = Eye::open(lab, &history, &patches, setting, &suite.gates, events)?;
     let id = history.bad.id.clone();
     let kernel = match eye.build(&id, "revision")? {
         Image::None(reason) => return Ok(Finding::skipped(reason)),

@@ -24,8 +24,8 @@ use crate::{
 pub(crate) struct Eye<'a> {
     pub(crate) lab: &'a Lab,
     pub(crate) history: &'a History,
-    pub(crate) workspace: Workspace<'a>,
-    pub(crate) patches: &'a [PatchSeries],
+    pub(super) workspace: Workspace<'a>,
+    pub(super) patches: &'a [PatchSeries],
     pub(crate) setting: Setting,
     pub(crate) gates: &'a [Gate],
     pub(crate) events: &'a Events<'a>,
@@ -39,7 +39,29 @@ pub(crate) enum Image {
     None(String),
 }
 
-impl Eye<'_> {
+impl<'a> Eye<'a> {
+    /// An eye on a history, in the workspace of that history.
+    ///
+    /// # Errors
+    /// When the workspace cannot be used.
+    pub(crate) fn open(
+        lab: &'a Lab,
+        history: &'a History,
+        patches: &'a [PatchSeries],
+        setting: Setting,
+        gates: &'a [Gate],
+        events: &'a Events<'a>,
+    ) -> Result<Self> {
+        let workspace = Workspace::open(
+            lab.cache(),
+            history.origin(),
+            &history.fragment,
+            &translate("workspace", events),
+            lab.stop().builds(),
+        )?;
+        Ok(Self { lab, history, workspace, patches, setting, gates, events })
+    }
+
     /// Builds a revision.
     ///
     /// # Errors

@@ -194,10 +194,10 @@ mod tests {
 
     #[test]
     fn what_is_as_before_or_better_is_good() {
-        let (holds, fails) = (test("t/a", true), test("t/a", false));
-        assert_eq!(judged(&[holds.clone()], &boots(&[holds.clone()])).0, Outcome::Good);
-        assert_eq!(judged(&[fails.clone()], &boots(&[fails.clone()])).0, Outcome::Good);
-        assert_eq!(judged(&[fails], &boots(&[holds])).0, Outcome::Good);
+        let (holds, fails) = ([test("t/a", true)], [test("t/a", false)]);
+        assert_eq!(judged(&holds, &boots(&holds)).0, Outcome::Good);
+        assert_eq!(judged(&fails, &boots(&fails)).0, Outcome::Good);
+        assert_eq!(judged(&fails, &boots(&holds)).0, Outcome::Good);
     }
 
     #[test]
