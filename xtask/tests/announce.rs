@@ -108,7 +108,8 @@ fn bisection(id: &str, subject: &str, bad: &str) -> Value {
         "git_log": "# in words", "wall_millis": 1,
         "question": {
             "place": "https://example.org/linux", "good": end("a"), "bad": end(bad), "tests": [], "check": null,
-            "suite": {"name": "memory", "sha256": ""}, "with_patches": [], "step_boots": 1, "full_boots": 4,
+            "suite": {"name": "memory", "sha256": ""}, "with_patches": [], "base_sha256": null, "series": [],
+            "fragment_sha256": "", "guest_sha256": "", "accel": "auto", "qemu": "", "step_boots": 1, "full_boots": 4,
         },
         "ends": {"differs": [target], "target": target, "alone": true, "revisions": 3},
         "outcome": {"kind": "culprit", "revision": revision(id, subject), "author": null},

@@ -7,8 +7,8 @@ use std::fmt;
 
 use mthp_judge::{
     compare::{
-        CheckChange, CheckComparison, Comparison, MetricChange, Pair, TestComparison, TestVerdict, Values,
-        compare,
+        CheckChange, CheckComparison, Comparison, KERNEL_TEST, MetricChange, Pair, TestComparison,
+        TestVerdict, Values, compare, complaints_of,
     },
     suite::Gate,
     text,
@@ -20,7 +20,7 @@ use mthp_record::{
 
 use crate::{
     signature::Signature,
-    target::{Broken, Target},
+    target::{Broken, Target, ending},
 };
 
 /// Why two ends cannot be bisected.
@@ -139,12 +139,13 @@ fn of_comparison(boots: &[BootRecord], comparison: &Comparison) -> Ends {
         .filter(|test| test.verdict.is_gain())
         .map(|test| format!("{} is {}", test.name, test.verdict))
         .collect();
-    Ends::Refused(if !gains.is_empty() {
-        Refusal::Swapped { what: gains }
-    } else if !flaky.is_empty() {
+    // What got better says nothing of what cannot be told.
+    Ends::Refused(if !flaky.is_empty() {
         Refusal::Flaky { what: flaky }
     } else if let Some(error) = comparison.errors.first() {
         Refusal::Unusable { why: error.clone() }
+    } else if !gains.is_empty() {
+        Refusal::Swapped { what: gains }
     } else {
         Refusal::Alike {
             what: format!(
@@ -165,7 +166,7 @@ pub fn targets(boots: &[BootRecord], comparison: &Comparison) -> Vec<Target> {
             .checks
             .iter()
             .filter(|check| check.change == CheckChange::Broken && check.sides.patched.held() == Some(false));
-        broken.map(|check| of_check(boots, test, check))
+        broken.filter_map(|check| of_check(boots, test, check))
     });
     let costs = tests.iter().flat_map(|test| {
         test.metrics.iter().filter_map(|metric| match (&metric.sides.base, &metric.gate) {
@@ -180,16 +181,37 @@ pub fn targets(boots: &[BootRecord], comparison: &Comparison) -> Vec<Target> {
             _ => None,
         })
     });
-    let crashes = tests
-        .iter()
-        .filter(|test| test.verdict == TestVerdict::Crashed)
-        .map(|test| Target::Crash { test: test.name.clone() });
+    let crashes = tests.iter().filter(|test| test.verdict == TestVerdict::Crashed).filter_map(|test| {
+        let how =
+            alike(bad(boots).flat_map(|boot| &boot.tests).filter(|one| one.name == test.name), |one| {
+                ending(&one.outcome)
+            })?;
+        Some(Target::Crash { test: test.name.clone(), how })
+    });
     let (guards, checks): (Vec<Target>, Vec<Target>) =
         checks.partition(|target| matches!(target, Target::Check { check, .. } if check.starts_with(GUARD)));
     checks.into_iter().chain(costs).chain(crashes).chain(guards).collect()
 }
 
-fn of_check(boots: &[BootRecord], test: &TestComparison, check: &CheckComparison) -> Target {
+/// The bad end's boots.
+fn bad(boots: &[BootRecord]) -> impl Iterator<Item = &BootRecord> {
+    boots.iter().filter(|boot| boot.side == Side::Patched)
+}
+
+/// What all say alike; `None` where they do not, or one says nothing.
+fn alike<T>(all: impl Iterator<Item = T>, say: impl Fn(T) -> Option<String>) -> Option<String> {
+    let mut said = all.map(say);
+    let first = said.next()??;
+    said.all(|other| other.as_ref() == Some(&first)).then_some(first)
+}
+
+fn of_check(boots: &[BootRecord], test: &TestComparison, check: &CheckComparison) -> Option<Target> {
+    if test.name == KERNEL_TEST {
+        let said = alike(bad(boots), |boot| {
+            Some(complaints_of(boot.tainted.unwrap_or(0))).filter(|said| !said.is_empty())
+        })?;
+        return Some(Target::Complaints { said });
+    }
     let agreement = boots
         .iter()
         .filter(|boot| boot.side == Side::Base)
@@ -198,10 +220,10 @@ fn of_check(boots: &[BootRecord], test: &TestComparison, check: &CheckComparison
         .flat_map(|result| &result.agreements)
         .find(|agreement| agreement.name == check.name);
     let (test, check) = (test.name.clone(), check.name.clone());
-    match agreement {
+    Some(match agreement {
         Some(agreement) => Target::Agreement { test, agreement: check, good: agreement.value.clone() },
         None => Target::Check { test, check },
-    }
+    })
 }
 
 fn flaky(test: &TestComparison) -> Vec<String> {
@@ -217,6 +239,10 @@ fn flaky(test: &TestComparison) -> Vec<String> {
         })
         .chain(match &test.verdict {
             TestVerdict::Inconclusive { reason } => Some(format!("{}: {reason}", test.name)),
+            // Worse, but in no form that each boot of a revision would show.
+            verdict if verdict.is_harm() => {
+                Some(format!("{} is {verdict}, but not alike in every boot", test.name))
+            }
             _ => None,
         })
         .collect()
@@ -264,7 +290,7 @@ mod tests {
         );
         assert_eq!(
             names(&boots),
-            ["t/a: touch", "t/b: gap-kib worse than 0 by 4 or more", "t/c: comes to its end"]
+            ["t/a: touch", "t/b: gap-kib worse than 0 by 4 or more", "t/c: comes to its end (signal 11)"]
         );
     }
 
@@ -309,6 +335,32 @@ mod tests {
         boots[4].tests[0].checks[0].passed = true;
         let told = refused(&boots).to_string();
         assert!(told.contains("held in 3 of 3 good and 1 of 3 bad boots"), "{told}");
+    }
+
+    #[test]
+    fn what_got_better_hides_nothing_that_cannot_be_told() {
+        let mut boots = ends(
+            3,
+            &[test("t/a", true, 0), test("t/b", false, 0)],
+            &[test("t/a", false, 0), test("t/b", true, 0)],
+        );
+        boots[4].tests[0].checks[0].passed = true;
+        assert!(matches!(refused(&boots), Refusal::Flaky { .. }));
+        let mut bits = ends(3, &[test("t/a", true, 0)], &[test("t/a", true, 0)]);
+        for boot in bits.iter_mut().skip(4) {
+            boot.tests[0].agreements[0].value = "cd".to_owned();
+        }
+        assert!(matches!(refused(&bits), Refusal::Flaky { .. }), "another value in two of three boots");
+    }
+
+    #[test]
+    fn a_complaint_is_followed_by_what_it_says() {
+        let mut boots = ends(2, &[test("t/a", true, 0)], &[test("t/a", true, 0)]);
+        boots[2].tainted = Some(1 << 9);
+        boots[3].tainted = Some(1 << 9);
+        assert_eq!(names(&boots), ["the kernel finds no fault with itself (warning)"]);
+        boots[3].tainted = Some(1 << 5);
+        assert!(matches!(refused(&boots), Refusal::Flaky { .. }), "each boot another one");
     }
 
     #[test]

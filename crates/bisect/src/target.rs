@@ -54,10 +54,17 @@ pub enum Target {
         /// Its value at the good end.
         good: String,
     },
-    /// A test's process dies or never ends at the bad end.
+    /// A test's process dies or never ends at the bad end, in every boot in the same way.
     Crash {
         /// The test.
         test: String,
+        /// How it ends.
+        how: String,
+    },
+    /// The kernel finds fault with itself at the bad end (its taint flags), in every boot alike.
+    Complaints {
+        /// What it finds.
+        said: String,
     },
     /// The kernel itself fails at the bad end, in every boot in the same way.
     Kernel {
@@ -71,12 +78,12 @@ impl Target {
     #[must_use]
     pub fn test(&self) -> Option<&str> {
         match self {
-            Self::Check { test, .. } if test == KERNEL_TEST => None,
+            Self::Complaints { .. } => None,
             Self::Check { test, .. }
             | Self::AllChecks { test }
             | Self::Cost { test, .. }
             | Self::Agreement { test, .. }
-            | Self::Crash { test } => Some(test),
+            | Self::Crash { test, .. } => Some(test),
             Self::Kernel { signature } => signature.test(),
         }
     }
@@ -88,7 +95,9 @@ impl Target {
             Self::Check { check, .. } => Some(check),
             Self::Cost { gate, .. } => Some(&gate.metric),
             Self::Agreement { agreement, .. } => Some(agreement),
-            Self::AllChecks { .. } | Self::Crash { .. } | Self::Kernel { .. } => None,
+            Self::AllChecks { .. } | Self::Crash { .. } | Self::Complaints { .. } | Self::Kernel { .. } => {
+                None
+            }
         }
     }
 
@@ -98,8 +107,8 @@ impl Target {
         match (self.test(), self.name()) {
             (Some(test), Some(name)) => format!("{test}:{name}"),
             (Some(test), None) => test.to_owned(),
-            (None, Some(name)) => format!("{KERNEL_TEST}:{name}"),
-            (None, None) => "kernel".to_owned(),
+            (None, _) if matches!(self, Self::Complaints { .. }) => KERNEL_TEST.to_owned(),
+            (None, _) => "kernel".to_owned(),
         }
     }
 
@@ -108,6 +117,10 @@ impl Target {
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Kernel { signature }, Self::Kernel { signature: its }) => signature == its,
+            (Self::Complaints { said }, Self::Complaints { said: its }) => said == its,
+            (Self::Crash { test, how }, Self::Crash { test: its, how: its_how }) => {
+                (test, how) == (its, its_how)
+            }
             _ => {
                 std::mem::discriminant(self) == std::mem::discriminant(other)
                     && (self.test(), self.name()) == (other.test(), other.name())
@@ -138,14 +151,19 @@ impl Target {
     fn in_completed(&self, boot: &BootRecord) -> Finding {
         match self {
             Self::Kernel { .. } => Finding::Good,
-            Self::Check { test, .. } if test == KERNEL_TEST => {
-                Finding::of(complaints_of(boot.tainted.unwrap_or(0)).is_empty())
+            Self::Complaints { said } => {
+                let found = complaints_of(boot.tainted.unwrap_or(0));
+                match found.is_empty() {
+                    true => Finding::Good,
+                    false if found == *said => Finding::Bad,
+                    false => Finding::skipped(format!("the kernel finds another fault with itself: {found}")),
+                }
             }
             Self::Check { test, .. }
             | Self::AllChecks { test }
             | Self::Cost { test, .. }
             | Self::Agreement { test, .. }
-            | Self::Crash { test } => match boot.tests.iter().find(|result| result.name == *test) {
+            | Self::Crash { test, .. } => match boot.tests.iter().find(|result| result.name == *test) {
                 Some(result) => self.in_test(result),
                 None => Finding::skipped(format!("it has no test {test}")),
             },
@@ -153,11 +171,14 @@ impl Target {
     }
 
     fn in_test(&self, result: &TestResult) -> Finding {
-        let crashes = matches!(self, Self::Crash { .. });
+        let crash = match self {
+            Self::Crash { how, .. } => Some(how),
+            _ => None,
+        };
         match &result.outcome {
-            Outcome::Completed if crashes => Finding::Good,
+            Outcome::Completed if crash.is_some() => Finding::Good,
             Outcome::Completed => self.in_values(result),
-            Outcome::Crashed { .. } | Outcome::TimedOut { .. } if crashes => Finding::Bad,
+            outcome if crash.is_some() && crash == ending(outcome).as_ref() => Finding::Bad,
             Outcome::Crashed { how } => Finding::skipped(format!("{} crashed ({how})", result.name)),
             Outcome::TimedOut { after_secs } => {
                 Finding::skipped(format!("{} was not done after {after_secs} s", result.name))
@@ -200,7 +221,7 @@ impl Target {
                 }
             }
             // Both were answered before.
-            (Self::Crash { .. } | Self::Kernel { .. }, _) => Finding::Good,
+            (Self::Crash { .. } | Self::Complaints { .. } | Self::Kernel { .. }, _) => Finding::Good,
         }
     }
 }
@@ -214,9 +235,21 @@ impl fmt::Display for Target {
                 write!(f, "{test}: {} worse than {good} by {} or more", gate.metric, gate.floor)
             }
             Self::Agreement { test, agreement, .. } => write!(f, "{test}: {agreement} as at the good end"),
-            Self::Crash { test } => write!(f, "{test}: comes to its end"),
+            Self::Crash { test, how } => write!(f, "{test}: comes to its end ({})", text::clean(how)),
+            Self::Complaints { said } => {
+                write!(f, "the kernel finds no fault with itself ({})", text::clean(said))
+            }
             Self::Kernel { signature } => write!(f, "the kernel: no {signature}"),
         }
+    }
+}
+
+/// How a test's process died, in words that are the same in every boot; `None` if it did not.
+pub(crate) fn ending(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Crashed { how } => Some(how.clone()),
+        Outcome::TimedOut { .. } => Some("not done in time".to_owned()),
+        Outcome::Completed | Outcome::NotApplicable { .. } | Outcome::Error { .. } => None,
     }
 }
 

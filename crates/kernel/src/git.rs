@@ -48,7 +48,8 @@ pub(crate) fn command(directory: &Path) -> Command {
 /// What `git` prints, without the line's end.
 pub(crate) fn line(directory: &Path, arguments: &[&str]) -> Result<String> {
     let output = process::capture(command(directory).args(arguments))?;
-    Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
+    // Blanks may be a part of it: a log's last field may be empty.
+    Ok(String::from_utf8_lossy(&output).trim_end_matches(['\n', '\r']).to_owned())
 }
 
 /// Whether a folder is the top of a work tree.

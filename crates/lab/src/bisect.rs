@@ -122,7 +122,7 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
         step_boots: request.step_boots,
         full_boots: request.full_boots,
     };
-    let mut journal = Journal::open(lab, request, question, &began)?;
+    let mut journal = Journal::open(lab, request, question, &began, events)?;
     journal.write()?;
     if journal.resumed {
         let known = mthp_judge::text::count(journal.bisection.tried.len(), "revision");

@@ -8,7 +8,7 @@ use std::{path::PathBuf, time::Instant};
 use anyhow::{Context, Result, bail};
 use mthp_bisect::target::Target;
 use mthp_judge::{
-    report::{AcceleratorRecord, Status},
+    report::{AcceleratorRecord, Report, Status, SuiteRecord, Unjudged},
     suite::Suite,
 };
 use mthp_kernel::{BuiltKernel, Repository, files};
@@ -16,12 +16,15 @@ use mthp_record::boot::{BootRecord, Side};
 use mthp_store::{
     Store,
     history::Baseline,
-    nightly::{Compared, Nightly, Regressed},
-    run::{Outcome, Revision, Run, Series},
+    nightly::{Compared, Nightly, Regressed, Word},
+    run::{Filter, Outcome, Revision, Run, Series},
 };
 use mthp_vm::accel::{Accel, AccelChoice};
 
-use self::{blame::Blame, compared::Heads};
+use self::{
+    blame::Blame,
+    compared::{Heads, disagreement},
+};
 use crate::{
     Events, Folder, Lab,
     began::{Began, ending},
@@ -33,6 +36,7 @@ use crate::{
     folder::NIGHTLY,
     laboratory::translate,
     load::Load,
+    outputs,
     timing::Timings,
 };
 
@@ -51,6 +55,8 @@ pub struct Request {
     pub host: String,
     /// Whether what is worse is bisected at once.
     pub bisect: bool,
+    /// Take the run for good whatever it is worse in, so that later ones are compared with it.
+    pub accept: bool,
     /// Boots of the head, if not as the suite says.
     pub boots: Option<u32>,
     /// Which accelerator.
@@ -89,12 +95,22 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     nightly.host.clone_from(&request.host);
     nightly.store = request.store.display().to_string();
     folder.write_as(NIGHTLY, &nightly)?;
+    let record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
+    let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &began.created, record);
+    outputs::write(&folder, &report)?;
     let night = Night { lab, request, suite: &suite, suite_sha256: files::sha256(text.as_bytes()), events };
     let outcome = night.fill(&folder, &began, &mut nightly);
     let (status, reason) = ending(lab, &outcome);
     nightly.status = status;
     if status != Status::Complete {
         nightly.reason = reason;
+    }
+    // Without a comparison, whoever collects JUnit must find an error there; a first run has nothing to report.
+    if nightly.compared_with.is_none() && nightly.outcome == Some(Word::Good) {
+        outputs::remove(&folder)?;
+    } else if status != Status::Complete || nightly.outcome == Some(Word::Failed) {
+        report.give_up(Unjudged::Failed, &nightly.reason);
+        outputs::write(&folder, &report)?;
     }
     let written = folder.write_as(NIGHTLY, &nightly);
     // Of two errors (on a full disk, say) the first is the cause.
@@ -145,13 +161,22 @@ impl Night<'_> {
             commit: head,
         };
         nightly.revision = Some(revision.clone());
-        let seen = self.look(&repository, &revision, folder, nightly)?;
+        let seen = self.look(&repository, &revision, &store, folder, nightly)?;
         let baseline = store.last_good(&seen.series)?;
         nightly.compared_with = baseline.as_ref().map(|baseline| Compared {
             created: baseline.run.run.created.clone(),
             commit: baseline.run.run.revision.commit.clone(),
         });
-        let (outcome, targets) = self.judge(&revision, &seen, baseline.as_ref(), folder, nightly)?;
+        let (mut outcome, mut targets) = self.judge(&revision, &seen, baseline.as_ref(), folder, nightly)?;
+        if self.request.accept
+            && seen.boots.iter().all(|boot| boot.outcome.is_completed())
+            && !seen.boots.is_empty()
+        {
+            if let Some(reason) = outcome.reason() {
+                nightly.notes.push(format!("accepted as what later runs are compared with: {reason}"));
+            }
+            (outcome, targets) = (Outcome::Good, Vec::new());
+        }
         nightly.conclude(&outcome);
         let run = Run {
             series: seen.series.clone(),
@@ -171,7 +196,7 @@ impl Night<'_> {
         let regressed = targets.iter().map(|target| Regressed {
             target: target.to_string(),
             test: target.test().map(str::to_owned),
-            check: target.name().map(str::to_owned),
+            check: Some(target.label()),
             good: good.clone(),
             bad: revision.commit.clone(),
             culprit: None,
@@ -181,9 +206,7 @@ impl Night<'_> {
         nightly.regressions = regressed.collect();
         let mut blame =
             Blame { night: self, repository: &repository, series: &seen.series, run: id, store: &mut store };
-        if matches!(outcome, Outcome::Good) {
-            blame.close()?;
-        }
+        blame.close(&seen.boots, nightly)?;
         blame.known(nightly)?;
         folder.write_as(NIGHTLY, nightly)?;
         if self.request.bisect {
@@ -197,6 +220,7 @@ impl Night<'_> {
         &self,
         repository: &Repository,
         revision: &Revision,
+        store: &Store,
         folder: &Folder,
         nightly: &mut Nightly,
     ) -> Result<Seen> {
@@ -227,8 +251,7 @@ impl Night<'_> {
         let kernel = match eye.build(&revision.commit, "head")? {
             Image::Built(kernel) => *kernel,
             Image::None(why) => {
-                // No boot tells; what was asked for does, or emulation, which is always there.
-                series.accelerator = Accel::Tcg.to_string();
+                series.accelerator = self.unproven(store, &series)?;
                 let image = Err(why);
                 return Ok(Seen { series, image, boots: Vec::new(), build_millis: None, boots_millis: None });
             }
@@ -267,9 +290,11 @@ impl Night<'_> {
         };
         let failed = seen.boots.iter().find(|boot| !boot.outcome.is_completed());
         let Some(baseline) = baseline else {
-            let outcome = failed.map_or(Outcome::Good, |boot| Outcome::Failed {
-                reason: mthp_judge::text::boot_failure(boot),
-            });
+            let outcome = match (failed, disagreement(&seen.boots)) {
+                (Some(boot), _) => Outcome::Failed { reason: mthp_judge::text::boot_failure(boot) },
+                (None, Some(reason)) => Outcome::Unjudged { reason },
+                (None, None) => Outcome::Good,
+            };
             return Ok((outcome, Vec::new()));
         };
         let heads = Heads::of(baseline, &seen.boots, self.suite, &seen.series.accelerator);
@@ -281,6 +306,18 @@ impl Night<'_> {
             return Ok((Outcome::Unjudged { reason: reason.to_owned() }, Vec::new()));
         }
         Ok((outcome, targets))
+    }
+
+    /// The accelerator of a head that has no image to try it with: as asked, or as in the last run, or emulation.
+    fn unproven(&self, store: &Store, series: &Series) -> Result<String> {
+        let filter = Filter { accelerator: None, ..Filter::of(series) };
+        Ok(match self.request.accel {
+            AccelChoice::Auto => match store.runs(&filter, 1)?.into_iter().next() {
+                Some(last) => last.run.series.accelerator,
+                None => Accel::Tcg.to_string(),
+            },
+            choice => choice.to_string(),
+        })
     }
 
     /// What ran the guests, for a report.

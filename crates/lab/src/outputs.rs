@@ -1,9 +1,11 @@
 //! The report in every form in which its folder has it.
 
+use std::fs;
+
 use anyhow::{Context, Result};
 use mthp_judge::{junit, ktap, report::Report};
 
-use crate::folder::Folder;
+use crate::folder::{Folder, REPORT};
 
 /// Writes `report.json`, and the same as JUnit and KTAP for other CI systems. A CI that collects these must find an
 /// error in them and not an earlier run's result, or none: they are written whenever the report is.
@@ -17,10 +19,20 @@ pub(crate) fn write(folder: &Folder, report: &Report) -> Result<()> {
     folder.replace(ktap::FILE, ktap::render(report).as_bytes())
 }
 
+/// Takes them away: a run that ended well and has nothing to report.
+///
+/// # Errors
+/// When one cannot be removed.
+pub(crate) fn remove(folder: &Folder) -> Result<()> {
+    for name in [REPORT, junit::FILE, ktap::FILE] {
+        let path = folder.path().join(name);
+        fs::remove_file(&path).with_context(|| format!("failed to remove {}", path.display()))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use mthp_judge::report::{SuiteRecord, Unjudged};
 
     use super::*;

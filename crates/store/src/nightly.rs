@@ -97,7 +97,7 @@ pub struct Regressed {
     pub target: String,
     /// Its test, to be run alone; `None` where the whole suite has to be.
     pub test: Option<String>,
-    /// The check, cost or agreement.
+    /// What `bisect --check` takes to follow it.
     pub check: Option<String>,
     /// The last commit that is known to be good.
     pub good: String,
@@ -163,6 +163,9 @@ pub fn render(it: &Nightly, place: &str) -> String {
         lines.push(format!("  worse: {}: {}", text::clean(&one.target), blame(one)));
     }
     lines.extend(it.notes.iter().map(|note| format!("  note: {}", text::clean(note))));
+    if matches!(it.outcome, Some(Word::Unjudged | Word::Regressed)) {
+        lines.push("  if that is meant, or the compiler, QEMU or the tests changed: the same command with --accept compares later runs with this one".to_owned());
+    }
     let mut out = String::new();
     for line in lines {
         let _ = writeln!(out, "{}", text::wrap(&line, WIDTH, 4));

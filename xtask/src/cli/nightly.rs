@@ -32,6 +32,10 @@ pub struct Nightly {
     /// When what is worse is bisected: now, or later by who reads nightly.json
     #[arg(long, value_enum, default_value_t = BisectWhen::Now)]
     pub bisect: BisectWhen,
+    /// Take this run for good whatever is worse in it: later runs are compared with it. For what is meant, and after a change of
+    /// compiler, QEMU or tests
+    #[arg(long)]
+    pub accept: bool,
     /// Boots of the head, 2 to 64 [default: as the suite says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(i64::from(MIN_BOOTS)..=i64::from(MAX_BOOTS)))]
     pub boots: Option<u32>,

@@ -48,6 +48,7 @@ pub fn run(options: &Nightly) -> Result<ExitCode> {
         suite: options.suite.clone(),
         store,
         host: options.host.clone().unwrap_or_else(nightly::host_name),
+        accept: options.accept,
         bisect: options.bisect == BisectWhen::Now,
         boots: options.boots,
         accel: options.accel,

@@ -30,7 +30,7 @@ const RUN_BY: &[(&str, By)] = &[
         Test("xtask/tests/announce.rs", "an_issue_is_opened_once_and_then_added_to"),
     ),
     (
-        "bisect --bad --check --good --report --setup --suite --test --tree",
+        "bisect --bad --check --good --report --setup --suite --tree",
         Test("xtask/tests/bisect_run.rs", "a_culprit_is_found_and_a_night_finds_the_regression"),
     ),
     (
@@ -55,11 +55,10 @@ const RUN_BY: &[(&str, By)] = &[
 const SAMPLES: &[(&str, &str)] = &[
     ("BAD", "bad"),
     ("BRANCH", "master"),
-    ("CHECK", "neighbours-touch"),
+    ("CHECK", "placement/4632KiB:neighbours-touch"),
     ("GOOD", "good"),
     ("RUN", "https://example.org/run/1"),
     ("SUITE", "memory"),
-    ("TEST", "placement/4632KiB"),
     ("TREE", "https://example.org/linux"),
 ];
 

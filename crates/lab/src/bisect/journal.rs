@@ -1,14 +1,18 @@
 //! The journal: found again by the same request after a kill, and written after everything that was found out.
 
-use std::{fs, path::PathBuf};
+use std::{fs, io::ErrorKind, path::PathBuf};
 
 use anyhow::{Context, Result};
 use mthp_bisect::record::{Bisection, Question, Tried};
 use mthp_judge::report::Status;
-use mthp_kernel::{BadInput, files};
+use mthp_kernel::{
+    BadInput,
+    cache::{Kind, Lock},
+    files,
+};
 
 use super::Request;
-use crate::{Folder, Lab, began::Began, folder::BISECT};
+use crate::{Events, Folder, Lab, began::Began, folder::BISECT, laboratory::translate};
 
 /// A bisection's record and where it is kept.
 pub(super) struct Journal {
@@ -16,6 +20,8 @@ pub(super) struct Journal {
     pub(super) folder: Folder,
     /// Names the folder to who asks the same again.
     pointer: PathBuf,
+    /// Held against a second run of the same question.
+    _lock: Lock,
     earlier_millis: u64,
     /// Whether an earlier run left it.
     pub(super) resumed: bool,
@@ -26,9 +32,25 @@ impl Journal {
     ///
     /// # Errors
     /// When the named folder holds another bisection, or nothing can be written.
-    pub(super) fn open(lab: &Lab, request: &Request, question: Question, began: &Began) -> Result<Self> {
+    pub(super) fn open(
+        lab: &Lab,
+        request: &Request,
+        question: Question,
+        began: &Began,
+        events: &Events<'_>,
+    ) -> Result<Self> {
         let key = files::sha256(serde_json::to_string(&question)?.as_bytes());
-        let pointer = lab.cache().notes("bisections")?.join(key.get(..32).unwrap_or(&key));
+        let key = key.get(..32).unwrap_or(&key);
+        let what = "a bisection of the same question";
+        let stop = lab.stop().builds();
+        let lock = lab.cache().lock(
+            Kind::Work,
+            &format!("bisection-{key}"),
+            what,
+            &translate(what, events),
+            stop,
+        )?;
+        let pointer = lab.cache().notes("bisections")?.join(key);
         let left = match &request.folder {
             Some(folder) => Some(folder.clone()),
             None => fs::read_to_string(&pointer).ok().map(|text| PathBuf::from(text.trim_end())),
@@ -56,7 +78,14 @@ impl Journal {
         let was = resumed.is_some();
         let bisection = resumed
             .unwrap_or_else(|| Bisection::unfinished(env!("CARGO_PKG_VERSION"), &began.created, question));
-        Ok(Self { earlier_millis: bisection.wall_millis, bisection, folder, pointer, resumed: was })
+        Ok(Self {
+            earlier_millis: bisection.wall_millis,
+            bisection,
+            folder,
+            pointer,
+            _lock: lock,
+            resumed: was,
+        })
     }
 
     /// Writes it, whole or not at all.
@@ -77,8 +106,13 @@ impl Journal {
         self.write()?;
         if matches!(status, Status::Complete | Status::Refused) {
             // Asked again, it is looked for anew.
-            fs::remove_file(&self.pointer)
-                .with_context(|| format!("failed to remove {}", self.pointer.display()))?;
+            match fs::remove_file(&self.pointer) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(error)
+                        .with_context(|| format!("failed to remove {}", self.pointer.display()));
+                }
+                _ => {}
+            }
         }
         Ok(())
     }

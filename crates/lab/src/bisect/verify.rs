@@ -47,7 +47,13 @@ pub(super) fn at_full_strength(
     journal.bisection.verification = Some(verification);
     journal.bisection.outcome = Some(match why {
         None => outcome,
-        Some(why) => Outcome::Unconfirmed { suspect: revision.clone(), why },
+        Some(why) => {
+            // The search named it; the proof did not.
+            if let Some(log) = &mut journal.bisection.git_log {
+                *log = log.replace("# first bad commit:", "# not confirmed as the first bad commit:");
+            }
+            Outcome::Unconfirmed { suspect: revision.clone(), why }
+        }
     });
     journal.write()
 }
@@ -112,6 +118,7 @@ impl Trial {
                 let records = [first.clone(), self.suspect.1.clone()].concat();
                 let emulated = eye.setting.accel == Accel::Tcg;
                 let here = match target {
+                    // The suspect does not come to the comparison; that it fails so, and the parent not, was judged.
                     Target::Kernel { .. } => vec![target.clone()],
                     _ => targets(&records, &compare(&records, eye.gates, emulated)),
                 };
@@ -119,6 +126,13 @@ impl Trial {
             }
             None => (Vec::new(), differs.to_vec()),
         };
+        // A cost may creep up commit by commit: each step is below what decides.
+        let alone = explained.iter().any(|one| one.is_same(target));
+        let why = why.or_else(|| {
+            (!alone).then(|| {
+                "its parent and it alone do not differ by what decides: several commits add up".to_owned()
+            })
+        });
         Ok((Verification { suspect, parents, one_in: one_in(boots), explained, unexplained }, why))
     }
 }

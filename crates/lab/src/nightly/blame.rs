@@ -7,9 +7,10 @@ use mthp_bisect::{
     text,
 };
 use mthp_kernel::{Repository, is_bad_input};
+use mthp_record::boot::BootRecord;
 use mthp_store::{
     Store,
-    nightly::Nightly,
+    nightly::{Nightly, Word},
     regression::{Culprit, NewRegression},
     run::{RunId, Series},
 };
@@ -29,10 +30,26 @@ pub(super) struct Blame<'a> {
 }
 
 impl Blame<'_> {
-    /// Nothing is worse: what was open is over.
-    pub(super) fn close(&mut self) -> Result<()> {
+    /// What was open and was looked at and is not worse any more is over. Left open, it would take the blame for whatever breaks
+    /// the same thing later.
+    pub(super) fn close(&mut self, boots: &[BootRecord], nightly: &Nightly) -> Result<()> {
+        if !matches!(nightly.outcome, Some(Word::Good | Word::Regressed)) || boots.is_empty() {
+            return Ok(());
+        }
+        let completed = |test: &str| {
+            boots
+                .iter()
+                .all(|boot| boot.tests.iter().any(|one| one.name == test && one.outcome.is_completed()))
+        };
         for regression in self.store.open_regressions(self.series)? {
-            self.store.close_regression(regression.id, self.run)?;
+            let worse = nightly.regressions.iter().any(|one| one.target == regression.target);
+            // A target begins with its test; that of the kernel itself was looked at by every boot that came to its end.
+            let test = regression.target.split(": ").next().unwrap_or_default();
+            let looked = completed(test)
+                || test.starts_with("the kernel") && boots.iter().all(|boot| boot.outcome.is_completed());
+            if looked && !worse {
+                self.store.close_regression(regression.id, self.run)?;
+            }
         }
         Ok(())
     }
@@ -81,7 +98,8 @@ impl Blame<'_> {
                 full_boots: bisect::FULL_BOOTS,
                 accel: self.night.request.accel,
                 folder: Some(folder.path().join(format!("bisect-{round}"))),
-                fresh: false,
+                // An earlier night that was killed asked something else.
+                fresh: true,
             };
             match bisect::run(self.night.lab, &request, self.night.events) {
                 Ok(finished) => self.settle(at, target, &finished.bisection, targets, nightly)?,

@@ -1,18 +1,23 @@
 //! The head's boots against those of the last good run.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Result;
 use mthp_bisect::{
     ends::{Ends, Refusal, look},
     target::Target,
 };
 use mthp_judge::{
-    compare::compare,
+    compare::{TestComparison, compare},
     report::{Report, SuiteRecord},
     suite::Suite,
     text,
 };
 use mthp_kernel::BuiltKernel;
-use mthp_record::boot::{BootRecord, Side};
+use mthp_record::{
+    boot::{BootRecord, Side},
+    result::TestResult,
+};
 use mthp_store::{
     history::Baseline,
     run::{Outcome, Revision},
@@ -28,7 +33,7 @@ pub(super) struct Heads<'a> {
     boots: Vec<BootRecord>,
     emulated: bool,
     accelerator: String,
-    /// Tests of the head that the last good run did not have.
+    /// What only one of the two runs has: tests, and checks and values of tests.
     new: Vec<String>,
 }
 
@@ -41,6 +46,9 @@ impl<'a> Heads<'a> {
         // A head that never came to its tests announces none; that is no reason to forget them.
         let common = |name: &String| before.contains(name) && (now.is_empty() || now.contains(name));
         let mut new: Vec<String> = now.iter().filter(|name| !before.contains(name)).cloned().collect();
+        if !now.is_empty() {
+            new.extend(before.iter().filter(|name| !now.contains(name)).cloned());
+        }
         new.sort();
         new.dedup();
         let mut boots = Vec::new();
@@ -52,6 +60,7 @@ impl<'a> Heads<'a> {
                 boots.push(boot);
             }
         }
+        new.extend(keep_common(&mut boots));
         let emulated = accelerator == Accel::Tcg.to_string();
         Self { suite, boots, emulated, accelerator: accelerator.to_owned(), new }
     }
@@ -59,7 +68,7 @@ impl<'a> Heads<'a> {
     pub(super) fn notes(&self) -> Option<String> {
         (!self.new.is_empty()).then(|| {
             format!(
-                "not compared, since the last good run did not have them: {}",
+                "not compared, since only one of this run and the last good one has them: {}",
                 text::list(self.new.iter().map(String::as_str), 8)
             )
         })
@@ -78,13 +87,25 @@ impl<'a> Heads<'a> {
         let failed = self.boots.iter().find(|boot| !boot.outcome.is_completed());
         let outcome = match (refusal, failed) {
             (_, Some(boot)) => Outcome::Failed { reason: text::boot_failure(boot) },
-            (Refusal::Alike { .. } | Refusal::Swapped { .. }, None) => Outcome::Good,
+            (Refusal::Alike { .. } | Refusal::Swapped { .. }, None) => self.good_or(),
             (Refusal::Flaky { what }, None) => {
                 Outcome::Unjudged { reason: text::list(what.iter().map(String::as_str), 8) }
             }
             (Refusal::Unusable { why }, None) => Outcome::Unjudged { reason: why },
         };
         Ok((outcome, Vec::new()))
+    }
+
+    /// That nothing can be bisected does not mean that nothing is worse: the comparison must say so too.
+    fn good_or(&self) -> Outcome {
+        let comparison = compare(&self.boots, &self.suite.gates, self.emulated);
+        let doubtful = |test: &&TestComparison| test.verdict.is_harm() || test.verdict.is_inconclusive();
+        let reason = match comparison.tests.iter().find(doubtful) {
+            _ if comparison.tests.is_empty() => "the two runs have no test in common".to_owned(),
+            None => return Outcome::Good,
+            Some(test) => format!("{} is {}", test.name, test.verdict),
+        };
+        Outcome::Unjudged { reason }
     }
 
     /// Writes the comparison as `test-kernel` writes one: the last good run is the base.
@@ -112,12 +133,54 @@ impl<'a> Heads<'a> {
     }
 }
 
+/// Keeps of each test the checks, metrics and agreements that both runs have, and names the others: with another version of
+/// the tests something is new every time, and would keep every later night from being judged.
+fn keep_common(boots: &mut [BootRecord]) -> Vec<String> {
+    let names = |test: &TestResult| {
+        let checks = test.checks.iter().map(|check| &check.name);
+        let metrics = test.metrics.iter().map(|metric| &metric.name);
+        let agreements = test.agreements.iter().map(|agreement| &agreement.name);
+        checks.chain(metrics).chain(agreements).cloned().collect::<BTreeSet<String>>()
+    };
+    let mut sides: BTreeMap<(Side, String), BTreeSet<String>> = BTreeMap::new();
+    for boot in boots.iter() {
+        for test in boot.tests.iter().filter(|test| test.outcome.is_completed()) {
+            sides.entry((boot.side, test.name.clone())).or_default().extend(names(test));
+        }
+    }
+    let mut alone = BTreeSet::new();
+    for test in boots.iter_mut().flat_map(|boot| &mut boot.tests) {
+        let of = |side| sides.get(&(side, test.name.clone()));
+        let (Some(before), Some(now)) = (of(Side::Base), of(Side::Patched)) else { continue };
+        alone.extend(before.symmetric_difference(now).map(|name| format!("{}:{name}", test.name)));
+        test.checks.retain(|check| before.contains(&check.name) && now.contains(&check.name));
+        test.metrics.retain(|metric| before.contains(&metric.name) && now.contains(&metric.name));
+        test.agreements.retain(|one| before.contains(&one.name) && now.contains(&one.name));
+    }
+    alone.into_iter().collect()
+}
+
+/// What boots of one kernel disagree about: a run that does so is nothing to compare the next ones with.
+pub(super) fn disagreement(boots: &[BootRecord]) -> Option<String> {
+    let mut seen: BTreeMap<String, bool> = BTreeMap::new();
+    for test in boots.iter().flat_map(|boot| &boot.tests) {
+        for check in &test.checks {
+            let name = format!("{}:{}", test.name, check.name);
+            if seen.get(&name).is_some_and(|held| *held != check.passed) {
+                return Some(format!("{name} holds in some boots and fails in others"));
+            }
+            seen.insert(name, check.passed);
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use mthp_record::{
         boot::{BootOutcome, Phase},
         message::Snapshot,
-        result::{Check, Outcome as TestOutcome, TestResult},
+        result::{Check, Outcome as TestOutcome},
     };
     use mthp_store::run::{Run, Series};
 
@@ -221,7 +284,34 @@ mod tests {
         let head = boots(&[test("t/a", true), test("t/new", false)]);
         let (outcome, targets, note) = judged(&[test("t/a", true), test("t/gone", true)], &head);
         assert_eq!((outcome, targets), (Outcome::Good, 0));
-        assert!(note.unwrap().ends_with("t/new"));
+        assert!(note.unwrap().ends_with("t/gone, t/new"));
+    }
+
+    #[test]
+    fn a_check_that_is_new_does_not_keep_a_night_from_being_judged() {
+        let mut now = test("t/a", true);
+        now.checks.push(Check { name: "new".to_owned(), ..now.checks[0].clone() });
+        let (outcome, _, note) = judged(&[test("t/a", true)], &boots(&[now]));
+        assert_eq!(outcome, Outcome::Good);
+        assert!(note.unwrap().ends_with("t/a:new"));
+    }
+
+    #[test]
+    fn a_gain_hides_no_flaky_check_and_no_test_in_common_is_no_good_night() {
+        let before = [test("t/a", true), test("t/b", false)];
+        let mut head = boots(&[test("t/a", true), test("t/b", true)]);
+        head[1].tests[0].checks[0].passed = false;
+        assert!(matches!(judged(&before, &head).0, Outcome::Unjudged { .. }));
+        let (outcome, ..) = judged(&[test("t/a", true)], &boots(&[test("t/b", true)]));
+        assert!(matches!(outcome, Outcome::Unjudged { .. }), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_first_run_whose_boots_disagree_is_told() {
+        let mut first = boots(&[test("t/a", true)]);
+        assert_eq!(disagreement(&first), None);
+        first[1].tests[0].checks[0].passed = false;
+        assert!(disagreement(&first).is_some_and(|what| what.contains("t/a:touch")));
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn one_culprit_has_one_marker_whatever_was_asked() {
 fn all_that_is_followed_has_a_name() {
     let names = [
         Some(Target::AllChecks { test: "t/a".to_owned() }),
-        Some(Target::Crash { test: "t/a".to_owned() }),
+        Some(Target::Crash { test: "t/a".to_owned(), how: "signal 11".to_owned() }),
         Some(Target::Agreement { test: "t/a".to_owned(), agreement: "bits".to_owned(), good: String::new() }),
         None,
     ]
