@@ -53,6 +53,8 @@ fn what_cannot_be_used_is_told_before_anything_is_built() {
     let (tree, store) = (linux.to_str().unwrap(), store.to_str().unwrap());
     fails(place.path(), &["--tree", tree], 2, &["--branch"]);
     fails(place.path(), &["--tree", tree, "--branch", "nope", "--store", store], 2, &["nope"]);
+    let junit = fs::read_to_string(place.path().join("report/junit.xml")).unwrap();
+    assert!(junit.contains("<error") && junit.contains("nope"), "{junit}");
     fails(place.path(), &["--tree", "nowhere", "--branch", "main", "--store", store], 2, &["nowhere"]);
     let suite = ["--tree", tree, "--branch", "main", "--store", store, "--suite", "nope"];
     fails(place.path(), &suite, 2, &["nope", "alignment"]);

@@ -10,7 +10,7 @@
 pub mod ends;
 pub mod finding;
 pub mod graph;
-pub mod halving;
+mod halving;
 pub mod log;
 pub mod record;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::{
     report::Report,
     terminal::{self, Style},
+    text,
 };
 
 /// Renders a report: the verdict as a heading, the terminal's text in a fence that nothing in it can close.
@@ -10,9 +11,7 @@ use crate::{
 pub fn render(report: &Report, report_path: &str) -> String {
     let style = Style { width: 100, color: false, report: report_path.to_owned() };
     let text = terminal::render(report, &style);
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("### {}\n\n{fence}text\n{text}{fence}\n", report.verdict)
+    format!("### {}\n\n{}", report.verdict, text::fenced(&text))
 }
 
 #[cfg(test)]

@@ -59,7 +59,10 @@ pub fn sha256_file(path: &Path) -> Result<String> {
 }
 
 /// All files and symbolic links under a folder but `.git`, sorted, relative to it.
-pub(crate) fn walk(root: &Path) -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn walk(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {

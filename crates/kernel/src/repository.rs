@@ -181,14 +181,6 @@ impl Repository {
         self.show(commit, "%an <%ae>")
     }
 
-    /// The day on which a commit was made, as `2026-01-31`.
-    ///
-    /// # Errors
-    /// When git knows no such commit.
-    pub fn date(&self, commit: &str) -> Result<String> {
-        self.show(commit, "%cs")
-    }
-
     /// When a commit was made, RFC 3339.
     ///
     /// # Errors

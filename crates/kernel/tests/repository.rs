@@ -49,7 +49,7 @@ fn a_history_with_a_merge() {
     assert_eq!(repository.merge_base(&b, &c).unwrap(), Some(a.clone()));
     assert_eq!(repository.subject(&merge).unwrap(), "merge");
     assert_eq!(repository.author(&a).unwrap(), "x <x@x>");
-    assert_eq!(repository.date(&a).unwrap().len(), 10);
+    assert_eq!(repository.committed(&a).unwrap().split_once('T').unwrap().0.len(), 10);
     let log = repository.log(&b, "main").unwrap();
     let expected = [format!("{d}\t{merge}\tx"), format!("{merge}\t{b} {c}\tmerge"), format!("{c}\t{a}\tx")];
     assert_eq!(log.lines().collect::<Vec<_>>(), expected);

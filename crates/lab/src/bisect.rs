@@ -165,12 +165,7 @@ impl Inquiry<'_> {
         let Self { lab, request, suite, patches, history, events } = *self;
         journal.bisection.host = Some(host::record());
         journal.bisection.qemu = Some(host::qemu(lab.qemu()));
-        let mut timings = Timings::default();
-        load.assemble(lab, &mut timings, events)?;
-        if load.has_selftests() {
-            let (base, more) = history.bad_source(lab, suite, events)?;
-            load.build_selftests(lab, &base, &[&more, patches].concat(), &mut timings, events)?;
-        }
+        history.prepare(&mut load, lab, suite, patches, events)?;
         let setting = load.setting(lab, journal.folder.path());
         let mut eye = Eye::open(lab, history, patches, setting, &suite.gates, events)?;
         if !ends::verify(&mut eye, request.accel, &load, journal)? {

@@ -2,42 +2,36 @@
 
 mod blame;
 mod compared;
+mod head;
 
-use std::{path::PathBuf, time::Instant};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use mthp_bisect::target::Target;
 use mthp_judge::{
     report::{AcceleratorRecord, Report, Status, SuiteRecord, Unjudged},
     suite::Suite,
 };
-use mthp_kernel::{BuiltKernel, Repository, files};
-use mthp_record::boot::{BootRecord, Side};
+use mthp_kernel::{Repository, files};
 use mthp_store::{
     Store,
     history::Baseline,
     nightly::{Compared, Nightly, Regressed, Word},
-    run::{Filter, Outcome, Revision, Run, Series},
+    run::{Outcome, Revision, Run},
 };
-use mthp_vm::accel::{Accel, AccelChoice};
+use mthp_vm::accel::AccelChoice;
 
 use self::{
     blame::Blame,
     compared::{Heads, disagreement},
+    head::Seen,
 };
 use crate::{
     Events, Folder, Lab,
-    began::{Began, ending},
-    bisect::{
-        history::History,
-        sight::{Eye, Image},
-    },
-    boots::accelerator,
+    began::{Began, ending, unjudged},
     folder::NIGHTLY,
     laboratory::translate,
-    load::Load,
     outputs,
-    timing::Timings,
 };
 
 /// What a user asks for.
@@ -96,27 +90,53 @@ pub fn run(lab: &Lab, request: &Request, events: &Events<'_>) -> Result<Finished
     nightly.store = request.store.display().to_string();
     folder.write_as(NIGHTLY, &nightly)?;
     let record = SuiteRecord { name: suite.name.clone(), sha256: files::sha256(text.as_bytes()) };
-    let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &began.created, record);
+    let mut report = Report::unfinished(env!("CARGO_PKG_VERSION"), &began.created, record.clone());
     outputs::write(&folder, &report)?;
-    let night = Night { lab, request, suite: &suite, suite_sha256: files::sha256(text.as_bytes()), events };
+    let night = Night { lab, request, suite: &suite, record, events };
     let outcome = night.fill(&folder, &began, &mut nightly);
     let (status, reason) = ending(lab, &outcome);
     nightly.status = status;
     if status != Status::Complete {
         nightly.reason = reason;
     }
-    // Without a comparison, whoever collects JUnit must find an error there; a first run has nothing to report.
-    if nightly.compared_with.is_none() && nightly.outcome == Some(Word::Good) {
-        outputs::remove(&folder)?;
-    } else if status != Status::Complete || nightly.outcome == Some(Word::Failed) {
-        report.give_up(Unjudged::Failed, &nightly.reason);
-        outputs::write(&folder, &report)?;
-    }
+    let reported = match leave(nightly.outcome, outcome.is_ok(), nightly.compared_with.is_some()) {
+        Leave::Comparison => Ok(()),
+        Leave::Error => {
+            let why = outcome.as_ref().err().map_or(Unjudged::Failed, |error| unjudged(lab, error));
+            report.give_up(why, &nightly.reason);
+            outputs::write(&folder, &report)
+        }
+        Leave::Nothing => outputs::remove(&folder),
+    };
     let written = folder.write_as(NIGHTLY, &nightly);
-    // Of two errors (on a full disk, say) the first is the cause.
+    // Of several errors (on a full disk, say) the first is the cause.
     outcome?;
+    reported?;
     written?;
     Ok(Finished { nightly, folder })
+}
+
+/// What whoever collects `report.json` and JUnit finds of a night.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leave {
+    /// What was written when the head was compared; before that, that the run did not finish.
+    Comparison,
+    /// Why there is no pass.
+    Error,
+    /// Nothing: there was nothing to compare with, and nothing is wrong.
+    Nothing,
+}
+
+fn leave(outcome: Option<Word>, ended_well: bool, compared: bool) -> Leave {
+    match outcome {
+        // No pass as it is, and a bisection that failed takes nothing of it back.
+        Some(Word::Regressed) => Leave::Comparison,
+        // Be it that the night was good and could not be stored.
+        _ if !ended_well => Leave::Error,
+        Some(Word::Failed) => Leave::Error,
+        Some(Word::Good) if !compared => Leave::Nothing,
+        _ => Leave::Comparison,
+    }
 }
 
 /// The machine's own name.
@@ -133,17 +153,8 @@ struct Night<'a> {
     lab: &'a Lab,
     request: &'a Request,
     suite: &'a Suite,
-    suite_sha256: String,
+    record: SuiteRecord,
     events: &'a Events<'a>,
-}
-
-/// What the head showed.
-struct Seen {
-    series: Series,
-    image: Result<BuiltKernel, String>,
-    boots: Vec<BootRecord>,
-    build_millis: Option<u64>,
-    boots_millis: Option<u64>,
 }
 
 impl Night<'_> {
@@ -182,7 +193,7 @@ impl Night<'_> {
             series: seen.series.clone(),
             created: began.created.clone(),
             revision: revision.clone(),
-            suite_sha256: self.suite_sha256.clone(),
+            suite_sha256: self.record.sha256.clone(),
             image_sha256: seen.image.as_ref().ok().map(|kernel| kernel.identity.vmlinux_sha256.clone()),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             outcome: outcome.clone(),
@@ -213,66 +224,6 @@ impl Night<'_> {
             blame.find(&targets, folder, nightly)?;
         }
         Ok(())
-    }
-
-    /// Builds and boots the head.
-    fn look(
-        &self,
-        repository: &Repository,
-        revision: &Revision,
-        store: &Store,
-        folder: &Folder,
-        nightly: &mut Nightly,
-    ) -> Result<Seen> {
-        let history = History::of_commit(
-            repository.clone(),
-            &self.request.branch,
-            revision.commit.clone(),
-            self.lab,
-            self.suite,
-        )?;
-        let mut timings = Timings::default();
-        let mut load = Load::choose(self.lab, self.suite, None, &[], None, &mut timings, self.events)?;
-        load.assemble(self.lab, &mut timings, self.events)?;
-        if load.has_selftests() {
-            let (base, _) = history.bad_source(self.lab, self.suite, self.events)?;
-            load.build_selftests(self.lab, &base, &[], &mut timings, self.events)?;
-        }
-        let setting = load.setting(self.lab, folder.path());
-        let mut eye = Eye::open(self.lab, &history, &[], setting, &self.suite.gates, self.events)?;
-        let started = Instant::now();
-        let mut series = Series {
-            tree: repository.place().to_owned(),
-            branch: self.request.branch.clone(),
-            host: self.request.host.clone(),
-            accelerator: String::new(),
-            suite: self.suite.name.clone(),
-        };
-        let kernel = match eye.build(&revision.commit, "head")? {
-            Image::Built(kernel) => *kernel,
-            Image::None(why) => {
-                series.accelerator = self.unproven(store, &series)?;
-                let image = Err(why);
-                return Ok(Seen { series, image, boots: Vec::new(), build_millis: None, boots_millis: None });
-            }
-        };
-        let build_millis = (!kernel.from_cache).then(|| crate::bisect::sight::millis(started));
-        let stop = self.lab.stop();
-        let chosen = accelerator(self.request.accel, &eye.setting, &kernel.vmlinux, stop, self.events)?;
-        eye.setting.accel = chosen.accel;
-        series.accelerator = chosen.accel.to_string();
-        nightly.accelerator.clone_from(&series.accelerator);
-        nightly.notes.extend(load.put_into(&mut eye.setting)?);
-        let started = Instant::now();
-        let kernels = [(revision.commit.as_str(), &kernel, Side::Patched)];
-        let boots = eye.boot(&eye.setting, &kernels, self.suite.boots)?.concat();
-        let boots_millis = Some(crate::bisect::sight::millis(started));
-        let machinery =
-            boots.iter().find(|boot| !boot.outcome.is_completed() && !boot.outcome.is_kernels_fault());
-        if let Some(boot) = machinery {
-            bail!("failed to boot the head: {}", mthp_judge::text::boot_failure(boot));
-        }
-        Ok(Seen { series, image: Ok(kernel), boots, build_millis, boots_millis })
     }
 
     /// What the run found, and what of it can be bisected.
@@ -308,20 +259,30 @@ impl Night<'_> {
         Ok((outcome, targets))
     }
 
-    /// The accelerator of a head that has no image to try it with: as asked, or as in the last run, or emulation.
-    fn unproven(&self, store: &Store, series: &Series) -> Result<String> {
-        let filter = Filter { accelerator: None, ..Filter::of(series) };
-        Ok(match self.request.accel {
-            AccelChoice::Auto => match store.runs(&filter, 1)?.into_iter().next() {
-                Some(last) => last.run.series.accelerator,
-                None => Accel::Tcg.to_string(),
-            },
-            choice => choice.to_string(),
-        })
-    }
-
     /// What ran the guests, for a report.
     fn accelerator(&self, seen: &str) -> AcceleratorRecord {
         AcceleratorRecord { kind: seen.to_owned(), why: format!("{} was asked for", self.request.accel) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_night_that_did_not_come_to_its_end_never_leaves_a_pass_or_nothing() {
+        for outcome in [None, Some(Word::Good), Some(Word::Failed), Some(Word::Unjudged)] {
+            for compared in [false, true] {
+                assert_eq!(leave(outcome, false, compared), Leave::Error, "{outcome:?}");
+            }
+        }
+        assert_eq!(leave(Some(Word::Regressed), false, true), Leave::Comparison);
+    }
+
+    #[test]
+    fn a_first_good_night_leaves_nothing_and_one_that_was_compared_its_comparison() {
+        assert_eq!(leave(Some(Word::Good), true, false), Leave::Nothing);
+        assert_eq!(leave(Some(Word::Good), true, true), Leave::Comparison);
+        assert_eq!(leave(Some(Word::Failed), true, true), Leave::Error);
     }
 }

@@ -4,10 +4,12 @@ use std::{
     fs,
     io::Write,
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use anyhow::{Context, Result, ensure};
+
+use mthp_kernel::files;
 
 use super::compose::Composed;
 
@@ -58,7 +60,7 @@ fn entry(out: &mut Vec<u8>, mode: &str, name: &[u8], contents: &[u8]) {
 pub(super) fn base(out: &mut dyn Write, tree: &Path, message: &str) -> Result<()> {
     let mut text = Vec::new();
     head(&mut text, 1, 0, message);
-    for name in names(tree)? {
+    for name in files::walk(tree)? {
         let path = tree.join(&name);
         let failed = || format!("failed to read {}", path.display());
         let metadata = path.symlink_metadata().with_context(failed)?;
@@ -81,25 +83,4 @@ pub(super) fn base(out: &mut dyn Write, tree: &Path, message: &str) -> Result<()
         text.clear();
     }
     out.write_all(b"reset refs/tags/base\nfrom :1\n\n").context("failed to write to git fast-import")
-}
-
-/// All files and links under a folder, sorted, relative to it.
-fn names(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
-        let path = root.join(&folder);
-        let failed = || format!("failed to list {}", path.display());
-        for entry in fs::read_dir(&path).with_context(failed)? {
-            let entry = entry.with_context(failed)?;
-            let name = folder.join(entry.file_name());
-            if entry.file_type().with_context(failed)?.is_dir() {
-                folders.push(name)
-            } else {
-                found.push(name)
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }

@@ -22,6 +22,8 @@ use super::Place;
 use crate::{
     BaseKernel, Events, Lab,
     laboratory::{Base, translate},
+    load::Load,
+    timing::Timings,
 };
 
 /// What is bisected.
@@ -187,12 +189,7 @@ impl History {
     ///
     /// # Errors
     /// When it cannot be fetched.
-    pub(crate) fn bad_source(
-        &self,
-        lab: &Lab,
-        suite: &Suite,
-        events: &Events<'_>,
-    ) -> Result<(Base, Vec<PatchSeries>)> {
+    fn bad_source(&self, lab: &Lab, suite: &Suite, events: &Events<'_>) -> Result<(Base, Vec<PatchSeries>)> {
         match &self.source {
             Source::Git(repository) => {
                 let spec = format!("{}@{}", repository.path().display(), self.bad.id);
@@ -203,6 +200,27 @@ impl History {
                 Ok((base.clone(), vec![PatchSeries { patches: patches.clone(), revert: false }]))
             }
         }
+    }
+
+    /// Makes what the guests do ready: a workload's disk, and selftests built from the bad end with patches on it.
+    ///
+    /// # Errors
+    /// When they cannot be built.
+    pub(crate) fn prepare(
+        &self,
+        load: &mut Load,
+        lab: &Lab,
+        suite: &Suite,
+        patches: &[PatchSeries],
+        events: &Events<'_>,
+    ) -> Result<()> {
+        let mut timings = Timings::default();
+        load.assemble(lab, &mut timings, events)?;
+        if load.has_selftests() {
+            let (base, more) = self.bad_source(lab, suite, events)?;
+            load.build_selftests(lab, &base, &[&more, patches].concat(), &mut timings, events)?;
+        }
+        Ok(())
     }
 
     /// A revision as the workspace names it.

@@ -1,11 +1,12 @@
 //! One revision, judged by itself: what `git bisect run` asks.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 use mthp_bisect::{finding::Finding, target::Target};
 use mthp_kernel::BadInput;
 use mthp_record::boot::Side;
 use mthp_vm::accel::AccelChoice;
-use std::path::PathBuf;
 
 use super::{
     history::History,
@@ -50,11 +51,7 @@ pub fn judge(lab: &Lab, question: &Question, events: &Events<'_>) -> Result<Find
         ))
         .into());
     }
-    load.assemble(lab, &mut timings, events)?;
-    if load.has_selftests() {
-        let (base, _) = history.bad_source(lab, &suite, events)?;
-        load.build_selftests(lab, &base, &patches, &mut timings, events)?;
-    }
+    history.prepare(&mut load, lab, &suite, &patches, events)?;
     let folder = tempfile::tempdir()?;
     let setting = load.setting(lab, folder.path());
     let mut eye = Eye::open(lab, &history, &patches, setting, &suite.gates, events)?;
