@@ -4,6 +4,7 @@
 //! Nothing here opens a file or starts a process.
 
 pub mod boot;
+pub mod cost;
 pub mod frame;
 pub mod job;
 pub mod message;
