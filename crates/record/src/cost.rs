@@ -8,3 +8,17 @@ pub mod mark;
 
 pub use account::{Account, Counts, Occupancy, RegionAccount};
 pub use mark::Mark;
+
+/// What the plugin says on QEMU's standard error when it is only asked whether it can be used.
+pub const READY: &str = "the plugin can be used";
+
+/// The group of the tests that are made for the model.
+pub const GROUP: &str = "cost/";
+/// How the name of a workload's scenario ends that is run for the model.
+pub const SCENARIO: &str = "-modelled";
+
+/// Is the test of that name one whose regions are modelled?
+#[must_use]
+pub fn is_modelled(test: &str) -> bool {
+    test.starts_with(GROUP) || test.ends_with(SCENARIO)
+}

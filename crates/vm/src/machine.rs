@@ -58,9 +58,13 @@ pub fn arguments(plan: &BootPlan, tsc_khz: Option<u32>) -> Vec<String> {
         MachineKind::Q35 => out.pair("-device", "virtio-serial-pci,max_ports=2"),
     }
     out.pair("-device", format!("virtserialport,chardev=results,name={PORT_NAME}"));
+    if let Some(plugin) = plan.plugin.as_ref().filter(|_| plan.accel == Accel::Tcg) {
+        let file = in_option(&format!("file={}", plugin.file.display()));
+        let arguments = plugin.arguments.iter().map(|argument| format!(",{}", in_option(argument)));
+        out.pair("-plugin", file + &arguments.collect::<String>());
+    }
     if let Some(disk) = &plan.disk {
-        // A comma would end the file's name.
-        let file = disk.display().to_string().replace(',', ",,");
+        let file = in_option(&disk.display().to_string());
         out.pair("-drive", format!("if=none,id=disk,format=raw,readonly=on,file={file}"));
         let device = match plan.machine {
             MachineKind::Microvm => "virtio-blk-device",
@@ -69,6 +73,11 @@ pub fn arguments(plan: &BootPlan, tsc_khz: Option<u32>) -> Vec<String> {
         out.pair("-device", format!("{device},drive=disk"));
     }
     out.0
+}
+
+/// A comma would end it.
+fn in_option(text: &str) -> String {
+    text.replace(',', ",,")
 }
 
 #[derive(Default)]
@@ -128,7 +137,7 @@ pub(crate) mod tests {
     use mthp_record::boot::Side;
 
     use super::*;
-    use crate::plan::Deadlines;
+    use crate::plan::{Deadlines, Plugin};
 
     pub(crate) fn plan() -> BootPlan {
         BootPlan {
@@ -146,6 +155,7 @@ pub(crate) mod tests {
             folder: PathBuf::from("/out"),
             nonce: 7,
             extra_cmdline: String::new(),
+            plugin: None,
         }
     }
 
@@ -161,6 +171,15 @@ pub(crate) mod tests {
         let wanted =
             "-drive if=none,id=disk,format=raw,readonly=on,file=/k/a,,b -device virtio-blk-device,drive=disk";
         assert!(arguments.contains(wanted), "{arguments}");
+    }
+
+    #[test]
+    fn a_plugin_watches_an_emulated_guest_only() {
+        let plugin = Plugin { file: "/p,q.so".into(), arguments: vec!["out=/o,1".to_owned(), "x=2".to_owned()] };
+        let plan = BootPlan { plugin: Some(plugin), ..plan() };
+        assert!(arguments(&plan, None).join(" ").contains("-plugin file=/p,,q.so,out=/o,,1,x=2"));
+        let plan = BootPlan { accel: Accel::Kvm, ..plan };
+        assert!(!arguments(&plan, None).join(" ").contains("-plugin"));
     }
 
     #[test]

@@ -38,6 +38,17 @@ pub struct BootPlan {
     pub nonce: u64,
     /// More words for the kernel's command line, at its end; may be empty.
     pub extra_cmdline: String,
+    /// What watches the guest's instructions under emulation.
+    pub plugin: Option<Plugin>,
+}
+
+/// A plugin of QEMU's emulator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plugin {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its arguments, `name=value` each.
+    pub arguments: Vec<String>,
 }
 
 impl BootPlan {

@@ -4,7 +4,7 @@ use std::{
     env,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     sync::mpsc,
     thread,
     time::Duration,
@@ -16,7 +16,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::plan::MachineKind;
+use crate::{plan::MachineKind, text::printable};
 
 /// For a question that QEMU answers at once.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
@@ -70,6 +70,23 @@ impl Qemu {
         Ok(Self { binary, version, major, minor, machines })
     }
 
+    /// Can it load the plugin in this file, which then says `ready` on standard error and ends it? If not: why, in
+    /// QEMU's own words.
+    ///
+    /// # Errors
+    /// When QEMU cannot be run, or does not end.
+    pub fn takes_plugin(&self, file: &Path, ready: &str) -> Result<Result<(), String>> {
+        let option = format!("file={}", file.display().to_string().replace(',', ",,"));
+        let arguments = ["-nodefaults", "-machine", "none", "-display", "none", "-plugin", &option];
+        let output = output_within(ANSWER_DEADLINE, &self.binary, &arguments)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains(ready) {
+            return Ok(Ok(()));
+        }
+        let said = printable(said.trim());
+        Ok(Err(if said.is_empty() { format!("it loads no plugin ({})", output.status) } else { said }))
+    }
+
     /// The machine to use where the user asks for none.
     #[must_use]
     pub fn default_machine(&self) -> MachineKind {
@@ -86,7 +103,21 @@ fn answer(binary: &Path, arguments: &[&str]) -> Result<String> {
 }
 
 fn answer_within(deadline: Duration, binary: &Path, arguments: &[&str]) -> Result<String> {
-    let question = format!("{} {}", binary.display(), arguments.join(" "));
+    let output = output_within(deadline, binary, arguments)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = if said.trim().is_empty() { "it said nothing" } else { said.trim() };
+        bail!("failed to run {}: {}: {said}", question(binary, arguments), output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn question(binary: &Path, arguments: &[&str]) -> String {
+    format!("{} {}", binary.display(), arguments.join(" "))
+}
+
+fn output_within(deadline: Duration, binary: &Path, arguments: &[&str]) -> Result<Output> {
+    let question = question(binary, arguments);
     let child = Command::new(binary)
         .args(arguments)
         .stdin(Stdio::null())
@@ -104,13 +135,7 @@ fn answer_within(deadline: Duration, binary: &Path, arguments: &[&str]) -> Resul
         let _ = killpg(group, Signal::SIGKILL);
         bail!("failed to run {question}: no answer within {deadline:?}");
     };
-    let output = output.with_context(|| format!("failed to run {question}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = if said.trim().is_empty() { "it said nothing" } else { said.trim() };
-        bail!("failed to run {question}: {}: {said}", output.status);
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    output.with_context(|| format!("failed to run {question}"))
 }
 
 /// `QEMU emulator version 7.2.22 (Debian …)` → the version and its first two numbers.

@@ -76,6 +76,7 @@ impl Fake {
             folder: self.folder.path().to_owned(),
             nonce: 7,
             extra_cmdline: String::new(),
+            plugin: None,
         };
         let record =
             boot(&qemu, &plan, &self.stop, &|event| self.events.lock().unwrap().push(event)).unwrap();
@@ -318,6 +319,7 @@ fn a_missing_program_is_an_error_and_no_outcome() {
         folder: fake.folder.path().to_owned(),
         nonce: 0,
         extra_cmdline: String::new(),
+        plugin: None,
     };
     let error = boot(&qemu, &plan, &fake.stop, &|_| ()).unwrap_err();
     assert!(error.to_string().starts_with("failed to start "), "{error:#}");

@@ -43,7 +43,12 @@ impl Mark {
     /// The mark that an instruction's bytes are, if they are one.
     #[must_use]
     pub fn decode(instruction: &[u8]) -> Option<Self> {
-        let displacement = instruction.strip_prefix(&OPCODE)?.try_into().ok().map(u32::from_le_bytes)?;
+        Self::of(instruction.strip_prefix(&OPCODE)?.try_into().ok().map(u32::from_le_bytes)?)
+    }
+
+    /// The mark of a displacement, if it is one's.
+    #[must_use]
+    pub fn of(displacement: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|mark| mark.displacement() == displacement)
     }
 
