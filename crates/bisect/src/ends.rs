@@ -174,7 +174,7 @@ pub fn targets(boots: &[BootRecord], comparison: &Comparison) -> Vec<Target> {
             (Values::Exact { value }, Some(gate)) if metric.change == MetricChange::Worse => {
                 matches!(metric.sides.patched, Values::Exact { .. }).then(|| Target::Cost {
                     test: test.name.clone(),
-                    gate: gate.clone(),
+                    gate: Gate { metric: metric.name.clone(), ..gate.clone() },
                     good: *value,
                 })
             }
@@ -292,6 +292,15 @@ mod tests {
             names(&boots),
             ["t/a: touch", "t/b: gap-kib worse than 0 by 4 or more", "t/c: comes to its end (signal 11)"]
         );
+    }
+
+    #[test]
+    fn a_cost_is_followed_by_its_name_where_its_gate_has_a_pattern() {
+        let boots = ends(2, &[test("t/b", true, 0)], &[test("t/b", true, 9)]);
+        let gate = Gate { metric: "gap*".to_owned(), ..gate() };
+        let Ends::Differ(targets) = look(&boots, &[gate], true).unwrap() else { panic!("{boots:?}") };
+        let names: Vec<_> = targets.iter().map(Target::label).collect();
+        assert_eq!(names, ["t/b:gap-kib"]);
     }
 
     #[test]

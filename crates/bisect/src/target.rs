@@ -40,7 +40,7 @@ pub enum Target {
     Cost {
         /// Its test.
         test: String,
-        /// What rules it: the metric, the direction, the floor.
+        /// What rules it: the metric (its name, where the suite's gate has a pattern), the direction, the floor.
         gate: Gate,
         /// Its value at the good end.
         good: i64,

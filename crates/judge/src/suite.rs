@@ -1,5 +1,7 @@
 //! The suite's file, `configs/suites/*.toml`: which tests, in what guest, and which metrics may decide.
 
+mod check;
+
 use std::ops::Range;
 
 use mthp_record::job::selects;
@@ -8,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::file::{self, FileError};
+use check::{
+    cmdline_problem, deadlines_problem, gate_problem, guest_problem, machine_problem, pattern_problem,
+};
 
 /// The fewest boots a side from which "the same in every boot" means anything.
 pub const MIN_BOOTS: u32 = 2;
@@ -32,6 +37,12 @@ pub struct Suite {
     pub selftests: Option<String>,
     /// The machine.
     pub guest: Guest,
+    /// More words for the command line of the guest's kernel, parted by spaces, for example `movablecore=512M`; may be
+    /// empty.
+    pub cmdline: String,
+    /// The machines (`configs/machines/<name>.toml`) for which the regions of the suite's tests are modelled; none where
+    /// nothing is.
+    pub machines: Vec<String>,
     /// The deadlines under KVM; slower accelerators scale them.
     pub deadlines: Deadlines,
     /// Boots per side, [`MIN_BOOTS`] to [`MAX_BOOTS`].
@@ -69,7 +80,7 @@ pub struct Deadlines {
     pub run_secs: u32,
 }
 
-/// A metric that may decide a verdict: a declared cost with a direction and a size that matters.
+/// Metrics that may decide a verdict, each by itself: a declared cost with a direction and a size that matters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
@@ -78,7 +89,7 @@ pub struct Gate {
     /// Patterns of test names that it does not rule all the same; a comment says why.
     #[serde(default)]
     pub except: Vec<String>,
-    /// The metric's name in those tests.
+    /// A pattern of names of metrics in those tests: `gap-kib`, or `l2.misses[*` for all that begin so.
     pub metric: String,
     /// Which way is better.
     pub polarity: Direction,
@@ -102,6 +113,10 @@ const fn one() -> u32 {
     1
 }
 
+fn no_words() -> Spanned<String> {
+    Spanned::new(0..0, String::new())
+}
+
 /// The file as it lies there, with the places of what is checked after parsing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,6 +129,10 @@ struct Raw {
     workload: Option<String>,
     selftests: Option<String>,
     guest: Spanned<Guest>,
+    #[serde(default = "no_words")]
+    cmdline: Spanned<String>,
+    #[serde(default)]
+    machines: Vec<Spanned<String>>,
     deadlines: Spanned<Deadlines>,
     boots: Spanned<u32>,
     fragments: Spanned<Vec<String>>,
@@ -124,11 +143,11 @@ struct Raw {
 }
 
 impl Gate {
-    /// Does this gate rule `metric` of `test`?
+    /// Does this gate rule `metric`, a name, of `test`?
     #[must_use]
     pub fn rules(&self, test: &str, metric: &str) -> bool {
         let excepted = self.except.iter().any(|pattern| selects(pattern, test));
-        self.metric == metric && selects(&self.test, test) && !excepted
+        selects(&self.metric, metric) && selects(&self.test, test) && !excepted
     }
 
     /// How far the patched value is on the good side of the base's: positive is better, negative is worse.
@@ -165,6 +184,15 @@ impl Suite {
         if let Some(problem) = guest_problem(raw.guest.get_ref()) {
             return fault(raw.guest.span(), problem);
         }
+        if let Some(problem) = cmdline_problem(raw.cmdline.get_ref()) {
+            return fault(raw.cmdline.span(), problem);
+        }
+        for (at, machine) in raw.machines.iter().enumerate() {
+            let earlier = raw.machines.iter().take(at).map(|machine| machine.get_ref().as_str());
+            if let Some(problem) = machine_problem(machine.get_ref(), earlier) {
+                return fault(machine.span(), problem);
+            }
+        }
         if let Some(problem) = deadlines_problem(raw.deadlines.get_ref()) {
             return fault(raw.deadlines.span(), problem);
         }
@@ -192,6 +220,8 @@ impl Suite {
             workload: raw.workload,
             selftests: raw.selftests,
             guest: raw.guest.into_inner(),
+            cmdline: raw.cmdline.into_inner(),
+            machines: raw.machines.into_iter().map(Spanned::into_inner).collect(),
             deadlines: raw.deadlines.into_inner(),
             boots: raw.boots.into_inner(),
             fragments: raw.fragments.into_inner(),
@@ -208,133 +238,5 @@ impl Suite {
     }
 }
 
-fn pattern_problem(pattern: &str) -> Option<String> {
-    if pattern.trim().is_empty() {
-        return Some("an empty pattern selects no test".to_owned());
-    }
-    let stem = pattern.strip_suffix('*').unwrap_or(pattern);
-    stem.contains('*').then(|| format!("`{pattern}`: a `*` is understood at the end only"))
-}
-
-fn guest_problem(guest: &Guest) -> Option<String> {
-    if !(256..=65536).contains(&guest.memory_mib) {
-        return Some(format!("memory_mib is {}, not within 256 to 65536", guest.memory_mib));
-    }
-    if !(1..=64).contains(&guest.cpus) {
-        return Some(format!("cpus is {}, not within 1 to 64", guest.cpus));
-    }
-    (!(1..=8).contains(&guest.fake_nodes))
-        .then(|| format!("fake_nodes is {}, not within 1 to 8", guest.fake_nodes))
-}
-
-fn deadlines_problem(deadlines: &Deadlines) -> Option<String> {
-    let Deadlines { boot_secs, test_secs, run_secs } = *deadlines;
-    if boot_secs == 0 || test_secs == 0 {
-        return Some("a deadline of no seconds is always missed".to_owned());
-    }
-    (run_secs < boot_secs.saturating_add(test_secs))
-        .then(|| format!("run_secs is {run_secs}: too short for a boot and one test"))
-}
-
-fn gate_problem<'a>(gate: &Gate, mut earlier: impl Iterator<Item = &'a Gate>) -> Option<String> {
-    if let Some(problem) = gate.except.iter().chain([&gate.test]).find_map(|it| pattern_problem(it)) {
-        return Some(problem);
-    }
-    if gate.metric.trim().is_empty() {
-        return Some("a gate names one metric".to_owned());
-    }
-    if gate.floor < 1 {
-        return Some(format!("the floor is {}: a gate says how much matters, at least 1", gate.floor));
-    }
-    if gate.reason.trim().is_empty() {
-        return Some("a gate says why the metric is a declared cost".to_owned());
-    }
-    earlier
-        .any(|other| other.test == gate.test && other.metric == gate.metric)
-        .then(|| format!("a second gate on `{}` of `{}`", gate.metric, gate.test))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ALIGNMENT: &str = include_str!("../../../configs/suites/alignment.toml");
-
-    /// The list of tests as the file has it.
-    fn tests() -> String {
-        let from = ALIGNMENT.find("tests = [").unwrap();
-        let to = ALIGNMENT[from..].find(']').unwrap();
-        ALIGNMENT[from..=from + to].to_owned()
-    }
-
-    fn error(from: &str, to: &str) -> String {
-        assert!(ALIGNMENT.contains(from), "the shipped suite no longer has {from}");
-        Suite::parse(&ALIGNMENT.replacen(from, to, 1)).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn the_shipped_suite_parses_and_gates_no_mechanism_counter() {
-        let suite = Suite::parse(ALIGNMENT).unwrap();
-        assert_eq!(suite.name, "alignment");
-        assert!(suite.selects("placement/4632KiB"));
-        for gate in &suite.gates {
-            assert!(!gate.metric.contains("fault"), "{gate:?}");
-            assert!(!gate.metric.contains("huge"), "{gate:?}");
-        }
-    }
-
-    #[test]
-    fn a_problem_is_told_with_its_line() {
-        let boots = ALIGNMENT.lines().position(|line| line.starts_with("boots")).unwrap() + 1;
-        assert_eq!(
-            error("boots = 2", "boots = 1"),
-            format!("line {boots}: boots must be 2 to 64: one boot cannot show that a value repeats")
-        );
-        assert_eq!(
-            error("boots = 2", "boots = \"two\""),
-            format!("line {boots}: invalid type: string \"two\", expected u32")
-        );
-        let unknown = error("boots = 2", "boots = 2\nretries = 3");
-        assert!(unknown.starts_with(&format!("line {}: unknown field `retries`", boots + 1)), "{unknown}");
-    }
-
-    #[test]
-    fn what_cannot_be_meant_is_refused() {
-        assert!(error(&tests(), "tests = []").contains("proves nothing"));
-        assert!(error("\"mixed/*\"", "\"*/3MiB\"").contains("at the end only"));
-        assert!(error("fragments = [\"base\"]", "fragments = []").contains("nothing to build"));
-        assert!(error("memory_mib = 1536", "memory_mib = 1").contains("memory_mib is 1,"));
-        assert!(error("run_secs = 60", "run_secs = 5").contains("too short"));
-        assert!(error("polarity = \"lower\"", "polarity = \"neutral\"").contains("neutral"));
-        assert!(error("floor = 4", "floor = 0").contains("at least 1"));
-        let twice = format!("{ALIGNMENT}\n{}", &ALIGNMENT[ALIGNMENT.find("[[gate]]").unwrap()..]);
-        assert!(Suite::parse(&twice).unwrap_err().message.contains("a second gate"));
-    }
-
-    #[test]
-    fn an_exception_is_not_selected() {
-        let text = ALIGNMENT.replacen("boots =", "except = [\"placement/3*\"]\nboots =", 1);
-        let suite = Suite::parse(&text).unwrap();
-        assert!(suite.selects("placement/4MiB") && !suite.selects("placement/3MiB"));
-        assert!(error("boots =", "except = [\"*x\"]\nboots =").contains("at the end only"));
-    }
-
-    #[test]
-    fn an_exception_is_not_ruled() {
-        let mut gate = Suite::parse(ALIGNMENT).unwrap().gates.remove(0);
-        assert!(gate.rules("placement/3MiB", &gate.metric));
-        gate.except = vec!["placement/3*".to_owned()];
-        assert!(!gate.rules("placement/3MiB", &gate.metric));
-        assert!(gate.rules("placement/4MiB", &gate.metric));
-    }
-
-    #[test]
-    fn a_gain_follows_the_polarity() {
-        let mut gate = Suite::parse(ALIGNMENT).unwrap().gates.remove(0);
-        gate.polarity = Direction::Lower;
-        assert_eq!(gate.gain(10, 4), 6);
-        gate.polarity = Direction::Higher;
-        assert_eq!(gate.gain(10, 4), -6);
-        assert_eq!(gate.gain(i64::MAX, i64::MIN), i64::MIN);
-    }
-}
+mod tests;

@@ -134,7 +134,7 @@ impl Setting {
             deadlines,
             folder: self.folder.clone(),
             nonce,
-            extra_cmdline: String::new(),
+            extra_cmdline: self.suite.cmdline.clone(),
         };
         let subject = if self.subject.is_empty() { String::new() } else { format!("{} ", self.subject) };
         let label = format!("boot {subject}{side}/{index}");

@@ -2,6 +2,9 @@
 //!
 //! Without a plugin they do nothing and cost a few nanoseconds.
 
+pub mod huge;
+pub mod pagemap;
+
 use std::arch::asm;
 
 use mthp_record::cost::{Mark, mark::is_name};
@@ -68,7 +71,7 @@ impl Drop for Region {
 }
 
 /// Tells that the addresses in `huge`, one in each 2 MiB block, are mapped by huge pages, and no others are.
-/// Each is read once.
+/// Each is read once. [`huge::blocks`] finds them.
 ///
 /// # Safety
 /// Each address is readable.

@@ -8,56 +8,18 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use mthp_mark::pagemap::scan;
 use nix::libc;
 
 use super::PAGE;
 
-/// Written to since it was write-protected.
-pub const WRITTEN: u64 = 1 << 1;
-/// Present in memory.
-pub const PRESENT: u64 = 1 << 3;
-/// Zero page.
-pub const PFNZERO: u64 = 1 << 5;
+pub use mthp_mark::pagemap::{PFNZERO, PRESENT, Region, WRITTEN};
 
 /// Of an entry: write-protected by userfaultfd.
 pub const ENTRY_UFFD_WP: u64 = 1 << 57;
 
-/// `_IOWR('f', 16, struct pm_scan_arg)`.
-pub const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
 /// `_IO('f', 255)`, which no pagemap knows.
 const UNKNOWN: libc::c_ulong = 0x66ff;
-/// More regions than a test has.
-const MAX_REGIONS: usize = 64;
-
-/// A run of pages with the same categories.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Region {
-    /// Its first address.
-    pub start: u64,
-    /// The address behind it.
-    pub end: u64,
-    /// Those categories that were asked for.
-    pub categories: u64,
-}
-
-/// `struct pm_scan_arg`.
-#[repr(C)]
-#[derive(Debug, Default)]
-pub struct ScanArg {
-    pub size: u64,
-    pub flags: u64,
-    pub start: u64,
-    pub end: u64,
-    pub walk_end: u64,
-    pub vec: u64,
-    pub vec_len: u64,
-    pub max_pages: u64,
-    pub category_inverted: u64,
-    pub category_mask: u64,
-    pub category_anyof_mask: u64,
-    pub return_mask: u64,
-}
 
 /// This process's pagemap.
 #[derive(Debug)]
@@ -88,26 +50,7 @@ impl Pagemap {
     /// # Errors
     /// The kernel's.
     pub fn scan(&self, range: &Range<usize>, required: u64, returned: u64) -> io::Result<Vec<Region>> {
-        let number = |value: usize| u64::try_from(value).map_err(io::Error::other);
-        let mut regions = vec![Region::default(); MAX_REGIONS];
-        let mut arg = ScanArg {
-            size: number(size_of::<ScanArg>())?,
-            start: number(range.start)?,
-            end: number(range.end)?,
-            vec: number(regions.as_mut_ptr().expose_provenance())?,
-            vec_len: number(regions.len())?,
-            category_mask: required,
-            return_mask: returned,
-            ..ScanArg::default()
-        };
-        // SAFETY: the argument is a whole pm_scan_arg, and its vector has room for as many regions as it says;
-        // both live until the call is over. Without flags the scan changes no page.
-        let found = unsafe { libc::ioctl(self.0.as_raw_fd(), PAGEMAP_SCAN, &raw mut arg) };
-        if found < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        regions.truncate(usize::try_from(found).map_err(io::Error::other)?);
-        Ok(regions)
+        scan(&self.0, range, required, returned)
     }
 
     /// Asks for an operation that no pagemap has.
@@ -152,10 +95,5 @@ mod tests {
         let range = 0x1000..0x5000;
         assert_eq!(pages_in_words(&[region(0x2000, 0x3000), region(0x4000, 0x9000)], &range), "1,3");
         assert_eq!(pages_in_words(&[], &range), "none");
-    }
-
-    #[test]
-    fn the_argument_has_the_size_that_its_request_says() {
-        assert_eq!(size_of::<ScanArg>(), usize::try_from((PAGEMAP_SCAN >> 16) & 0x3fff).unwrap());
     }
 }
