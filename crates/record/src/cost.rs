@@ -4,7 +4,9 @@
 //! and writes one [`Account`] a boot.
 
 pub mod account;
+pub mod latencies;
 pub mod mark;
 
 pub use account::{Account, Counts, Occupancy, RegionAccount};
+pub use latencies::Latencies;
 pub use mark::Mark;
