@@ -12,3 +12,6 @@ mod task;
 
 pub use lane::Lane;
 pub use meter::{Meter, Turn};
+
+#[cfg(test)]
+mod tests;

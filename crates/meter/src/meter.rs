@@ -45,7 +45,6 @@ pub struct Meter {
     tasks: HashMap<u64, Task>,
     /// The task that each vCPU runs; 0 until the first switch was seen.
     running: Vec<u64>,
-    asked: Vec<Option<Mark>>,
     huge: HugeBlocks,
     /// Regions that are open in any task.
     open: usize,
@@ -68,7 +67,6 @@ impl Meter {
             benches: benches.collect(),
             tasks: HashMap::new(),
             running: vec![0; cpus],
-            asked: vec![None; cpus],
             huge: HugeBlocks::new(),
             open: 0,
             regions: Vec::new(),
@@ -83,16 +81,16 @@ impl Meter {
         if let Some(running) = self.running.get_mut(cpu) {
             *running = task;
         }
-        lane.recording = self.tasks.get(&task).is_some_and(|task| !task.open.is_empty());
+        let task = self.tasks.get(&task);
+        lane.recording = task.is_some_and(|task| !task.open.is_empty());
+        lane.ahead = task.is_some_and(|task| task.asked.is_some());
     }
 
     /// The running task executed a mark.
     pub fn marked(&mut self, cpu: usize, lane: &mut Lane, mark: Mark) -> Turn {
         self.collect(cpu, lane);
         lane.ahead = mark.looks_ahead();
-        if let Some(asked) = self.asked.get_mut(cpu) {
-            *asked = Some(mark).filter(|mark| mark.looks_ahead());
-        }
+        self.task(cpu).asked = Some(mark).filter(|mark| mark.looks_ahead());
         let turn = match mark {
             Mark::Begin => self.begin(cpu),
             Mark::End => self.end(cpu),
@@ -112,7 +110,7 @@ impl Meter {
     /// The access that the last mark asked about went to this address.
     pub fn told(&mut self, cpu: usize, lane: &mut Lane, address: u64) {
         lane.ahead = false;
-        match self.asked.get_mut(cpu).and_then(Option::take) {
+        match self.task(cpu).asked.take() {
             Some(Mark::Letter) => self.task(cpu).letter(address.to_le_bytes()[0]),
             Some(Mark::Huge) => self.huge.insert(address),
             _ => {}
@@ -160,12 +158,13 @@ impl Meter {
     }
 
     fn begin(&mut self, cpu: usize) -> Turn {
-        let name = self.task(cpu).take_name();
-        if !is_name(&name) {
-            self.fault(format!("a region's name is none: {name:?}"));
+        let said = self.task(cpu).take_name();
+        let name = is_name(&said).then(|| said.clone());
+        if name.is_none() {
+            self.fault(format!("a region's name is none: {said:?}"));
         }
         if self.task(cpu).open.len() >= MAX_DEPTH {
-            self.fault(format!("{name}: more than {MAX_DEPTH} regions, one in the other"));
+            self.fault(format!("{said}: more than {MAX_DEPTH} regions, one in the other"));
             return Turn::Same;
         }
         let first = self.open == 0;
@@ -201,16 +200,17 @@ impl Meter {
     }
 
     fn book(&mut self, open: Open, inside: &Tally) {
-        let place = match self.places.get(&open.name) {
+        let Some(name) = open.name else { return };
+        let place = match self.places.get(&name) {
             Some(place) => *place,
             None if self.regions.len() >= MAX_REGIONS => {
                 return self.fault(format!("more than {MAX_REGIONS} regions"));
             }
             None => {
-                self.places.insert(open.name.clone(), self.regions.len());
+                self.places.insert(name.clone(), self.regions.len());
                 let names = || self.benches.iter().map(|bench| bench.name.clone());
                 self.regions.push(RegionAccount {
-                    name: open.name,
+                    name,
                     occupancy: names().zip(open.occupancy.iter().map(OccupancyCounter::seen)).collect(),
                     machines: names().map(|name| (name, Default::default())).collect(),
                     ..RegionAccount::default()

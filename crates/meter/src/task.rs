@@ -1,7 +1,7 @@
 //! One task: the regions it is in, and what was counted for it.
 
 use mthp_cachemodel::{Access, OccupancyCounter};
-use mthp_record::cost::{Counts, mark::MAX_NAME};
+use mthp_record::cost::{Counts, Mark, mark::MAX_NAME};
 
 /// What was counted for a task since it was first seen in a region.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,8 @@ impl Tally {
 /// A region that a task is in.
 #[derive(Debug)]
 pub(crate) struct Open {
-    pub(crate) name: String,
+    /// `None` where what was said is no name: a fault.
+    pub(crate) name: Option<String>,
     /// The task's tally when it began.
     pub(crate) start: Tally,
     /// How its first accesses share the sets, a counter for each machine.
@@ -53,6 +54,8 @@ pub(crate) struct Task {
     pub(crate) tally: Tally,
     /// From the outermost to the innermost.
     pub(crate) open: Vec<Open>,
+    /// The mark whose answer is the task's next access.
+    pub(crate) asked: Option<Mark>,
     letters: Vec<u8>,
 }
 
