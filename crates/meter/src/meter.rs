@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mthp_cachemodel::{Core, L3, Machine, OccupancyCounter};
+use mthp_cachemodel::{Cache, Core, Machine, OccupancyCounter};
 use mthp_record::cost::{Account, Mark, RegionAccount, mark::is_name};
 
 use crate::{
@@ -35,7 +35,7 @@ struct Bench {
     machine: Machine,
     cores: Vec<Core>,
     /// Shared by all vCPUs.
-    l3: Option<L3>,
+    l3: Option<Cache>,
 }
 
 /// Follows tasks, regions and huge pages, and keeps the account.
@@ -60,7 +60,7 @@ impl Meter {
         let benches = machines.into_iter().map(|(name, machine)| Bench {
             name,
             cores: (0..cpus).map(|_| Core::new(&machine)).collect(),
-            l3: machine.l3(),
+            l3: machine.new_l3(),
             machine,
         });
         Self {
@@ -134,7 +134,7 @@ impl Meter {
                 }
             }
             for counter in task.open.iter_mut().flat_map(|open| &mut open.occupancy) {
-                counter.note(&lane.batch);
+                counter.run(&lane.batch);
             }
         }
         lane.batch.clear();
@@ -171,10 +171,10 @@ impl Meter {
         if first {
             for bench in &mut self.benches {
                 bench.cores.iter_mut().for_each(Core::clear);
-                bench.l3.iter_mut().for_each(L3::clear);
+                bench.l3.iter_mut().for_each(Cache::clear);
             }
         }
-        let occupancy = self.benches.iter().map(|bench| OccupancyCounter::new(&bench.machine)).collect();
+        let occupancy = self.benches.iter().map(|bench| OccupancyCounter::new(&bench.machine, OccupancyCounter::ACCESSES)).collect();
         let task = self.task(cpu);
         let start = task.tally.clone();
         task.open.push(Open { name, start, occupancy });
@@ -211,7 +211,7 @@ impl Meter {
                 let names = || self.benches.iter().map(|bench| bench.name.clone());
                 self.regions.push(RegionAccount {
                     name,
-                    occupancy: names().zip(open.occupancy.iter().map(OccupancyCounter::seen)).collect(),
+                    occupancy: names().zip(open.occupancy.iter().map(OccupancyCounter::finish)).collect(),
                     machines: names().map(|name| (name, Default::default())).collect(),
                     ..RegionAccount::default()
                 });

@@ -1,0 +1,85 @@
+//! Which set of a cache a line falls into.
+
+use crate::{
+    access::Place,
+    machine::{CacheSpec, IndexBy},
+    sets::GOLDEN,
+};
+
+/// Which set of a cache a line falls into, by its number n = address / 64, virtual or physical.
+///
+/// - `set(n) = n mod sets`: for a power of two these are the lowest bits.
+/// - With `hash`, for 2ᵇ sets: `set(n) = n ⊕ (n >> b) ⊕ (n >> 2b) ⊕ …` up to the last bit, `mod 2ᵇ`: all digits of
+///   n to the base 2ᵇ, exclusive-or.
+/// - With more than one slice: `slice(n) = (n · 0x9e3779b97f4a7c15 mod 2⁶⁴) · slices >> 64`, and the set in it as
+///   above. What CPUs take is a like mix of the upper bits and no vendor's document says it; this one is even for
+///   any number of slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    by: IndexBy,
+    sets: u64,
+    slices: u64,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Lowest { mask: u64 },
+    Fold { bits: u32, mask: u64 },
+    Modulo,
+}
+
+impl Index {
+    /// That of a cache.
+    #[must_use]
+    pub fn new(cache: &CacheSpec) -> Self {
+        let sets = u64::from(cache.sets);
+        let mask = sets - 1;
+        let rule = match (cache.hash, sets.is_power_of_two()) {
+            (true, _) => Rule::Fold { bits: sets.trailing_zeros(), mask },
+            (false, true) => Rule::Lowest { mask },
+            (false, false) => Rule::Modulo,
+        };
+        Self { by: cache.index, sets, slices: u64::from(cache.slices), rule }
+    }
+
+    /// The set of the line at a virtual and a physical address: below slices × sets, those of one slice together.
+    #[must_use]
+    pub fn set_of(&self, vaddr: u64, paddr: u64) -> usize {
+        self.set(Place { virt: vaddr / crate::LINE, phys: paddr / crate::LINE })
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, line: Place) -> usize {
+        let number = match self.by {
+            IndexBy::Virtual => line.virt,
+            IndexBy::Physical => line.phys,
+        };
+        let set = match self.rule {
+            Rule::Lowest { mask } => number & mask,
+            Rule::Fold { bits, mask } => fold(number, bits, mask),
+            Rule::Modulo => number % self.sets,
+        };
+        match self.slices {
+            1 => set as usize,
+            slices => (slice(number, slices) * self.sets + set) as usize,
+        }
+    }
+}
+
+fn fold(number: u64, bits: u32, mask: u64) -> u64 {
+    if bits == 0 {
+        return 0;
+    }
+    let mut folded = 0;
+    let mut rest = number;
+    while rest != 0 {
+        folded ^= rest;
+        rest >>= bits;
+    }
+    folded & mask
+}
+
+fn slice(number: u64, slices: u64) -> u64 {
+    ((u128::from(number.wrapping_mul(GOLDEN)) * u128::from(slices)) >> 64) as u64
+}
