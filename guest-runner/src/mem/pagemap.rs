@@ -16,6 +16,8 @@ use super::PAGE;
 pub const WRITTEN: u64 = 1 << 1;
 /// Present in memory.
 pub const PRESENT: u64 = 1 << 3;
+/// Belongs to a page of the PMD's size, mapped as one.
+pub const HUGE: u64 = 1 << 6;
 /// Zero page.
 pub const PFNZERO: u64 = 1 << 5;
 
@@ -24,9 +26,14 @@ pub const ENTRY_UFFD_WP: u64 = 1 << 57;
 
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 pub const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
+/// Of an entry: present in memory.
+const ENTRY_PRESENT: u64 = 1 << 63;
+/// Of an entry: the number of the page's frame.
+const ENTRY_FRAME: u64 = (1 << 55) - 1;
+
 /// `_IO('f', 255)`, which no pagemap knows.
 const UNKNOWN: libc::c_ulong = 0x66ff;
-/// More regions than a test has.
+/// Regions that one call may give.
 const MAX_REGIONS: usize = 64;
 
 /// A run of pages with the same categories.
@@ -83,11 +90,47 @@ impl Pagemap {
         Ok(u64::from_ne_bytes(entry))
     }
 
+    /// The entries of the pages from `address` on, as many as there is room for.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn entries<const PAGES: usize>(&self, address: usize) -> Result<[u64; PAGES]> {
+        let mut bytes = vec![0; PAGES * 8];
+        let at = u64::try_from(address / PAGE * 8)?;
+        self.0.read_exact_at(&mut bytes, at).context("failed to read entries of pagemap")?;
+        let mut entries = [0; PAGES];
+        for (entry, bytes) in entries.iter_mut().zip(bytes.chunks_exact(8)) {
+            *entry = u64::from_ne_bytes(bytes.try_into()?);
+        }
+        Ok(entries)
+    }
+
     /// The pages of `range` that have all categories of `required`, and which of `returned` they have.
     ///
     /// # Errors
     /// The kernel's.
     pub fn scan(&self, range: &Range<usize>, required: u64, returned: u64) -> io::Result<Vec<Region>> {
+        let mut regions = Vec::new();
+        let mut rest = range.clone();
+        while !rest.is_empty() {
+            let (found, walked) = self.scan_once(&rest, required, returned)?;
+            regions.extend(found);
+            // The walk stops early when there is no room for more regions.
+            if walked <= rest.start {
+                break;
+            }
+            rest.start = walked;
+        }
+        Ok(regions)
+    }
+
+    /// One call of it, and the address up to which it came.
+    fn scan_once(
+        &self,
+        range: &Range<usize>,
+        required: u64,
+        returned: u64,
+    ) -> io::Result<(Vec<Region>, usize)> {
         let number = |value: usize| u64::try_from(value).map_err(io::Error::other);
         let mut regions = vec![Region::default(); MAX_REGIONS];
         let mut arg = ScanArg {
@@ -107,7 +150,7 @@ impl Pagemap {
             return Err(io::Error::last_os_error());
         }
         regions.truncate(usize::try_from(found).map_err(io::Error::other)?);
-        Ok(regions)
+        Ok((regions, usize::try_from(arg.walk_end).map_err(io::Error::other)?))
     }
 
     /// Asks for an operation that no pagemap has.
@@ -119,6 +162,12 @@ impl Pagemap {
         let status = unsafe { libc::ioctl(self.0.as_raw_fd(), UNKNOWN, 0) };
         if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
+}
+
+/// The frame of the page with this entry; `None` where it is not present, or hidden from who may not know.
+pub fn frame(entry: u64) -> Option<u64> {
+    let frame = entry & ENTRY_FRAME;
+    (entry & ENTRY_PRESENT != 0 && frame != 0).then_some(frame)
 }
 
 /// Does the kernel know the scan?
@@ -152,6 +201,14 @@ mod tests {
         let range = 0x1000..0x5000;
         assert_eq!(pages_in_words(&[region(0x2000, 0x3000), region(0x4000, 0x9000)], &range), "1,3");
         assert_eq!(pages_in_words(&[], &range), "none");
+    }
+
+    #[test]
+    fn a_page_that_is_not_present_has_no_frame() {
+        assert_eq!(frame(ENTRY_PRESENT | 0x1234), Some(0x1234));
+        assert_eq!(frame(ENTRY_PRESENT | ENTRY_UFFD_WP | 1 << 55 | 0x1234), Some(0x1234));
+        assert_eq!(frame(0x1234), None, "of a page in swap these bits say where");
+        assert_eq!(frame(ENTRY_PRESENT), None, "without CAP_SYS_ADMIN");
     }
 
     #[test]
