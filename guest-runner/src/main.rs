@@ -9,6 +9,7 @@ mod misbehave;
 mod needs;
 mod port;
 mod proc;
+mod random;
 mod runner;
 mod selftest;
 mod session;

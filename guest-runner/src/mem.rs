@@ -4,6 +4,7 @@ pub mod advice;
 pub mod bytes;
 pub mod compat;
 pub mod discard;
+pub mod huge;
 pub mod hugetlb;
 pub mod lock;
 pub mod numa;

@@ -13,7 +13,9 @@ use crate::{
     isolate::isolated,
     mem::{self, Area, KIB, Kind, PAGE, PMD, Reserved},
     needs::{HUGETLB_POOL, Need},
-    proc, thp,
+    proc,
+    random::Random,
+    thp,
 };
 
 /// The one case.
@@ -72,7 +74,7 @@ fn load() -> Result<Facts> {
     fs::write(HUGETLB_POOL, (ballast_kib / 2048).to_string()).context("failed to fill the hugetlb pool")?;
 
     let mut facts = Facts::default();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::seeded(0);
     let (mut held, mut staging) = (Vec::new(), Vec::new());
     let budget = usize::try_from((free_kib()? - SPARE_MIB * 1024).max(0))? * KIB;
     let mut in_use = 0;
@@ -170,33 +172,5 @@ fn free_kib() -> Result<i64> {
 impl Facts {
     fn metric(&mut self, name: &str, value: i64, unit: Unit) {
         self.metrics.push((name.to_owned(), value, unit));
-    }
-}
-
-/// xorshift: the same buffers in every boot.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap_or(0) % limit.max(1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sequence_is_fixed_and_bounded() {
-        let draw = || {
-            let mut random = Random(0x9e37_79b9_7f4a_7c15);
-            (0..50).map(|_| random.below(7)).collect::<Vec<_>>()
-        };
-        assert_eq!(draw(), draw());
-        assert!(draw().iter().all(|value| *value < 7));
-        assert_eq!(Random(1).below(0), 0);
     }
 }

@@ -3,6 +3,7 @@
 mod collapse;
 mod commit;
 mod compat;
+mod cost;
 mod files;
 mod fragmentation;
 mod hints;
@@ -79,9 +80,10 @@ pub fn all() -> impl Iterator<Item = &'static Test> {
         shmem_sizes::TESTS,
         ksm::TESTS,
         swap::TESTS,
-        fragmentation::TESTS,
     ]
     .into_iter()
+    .chain(cost::TESTS.iter().copied())
+    .chain([fragmentation::TESTS])
     .flatten()
 }
 

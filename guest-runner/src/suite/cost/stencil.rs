@@ -1,0 +1,159 @@
+//! A 7-point stencil over many arrays at the same index, as codes on structured grids do it (cactusBSSN).
+//!
+//! Each array holds a grid of 84 × 84 × 84 doubles (4630.5 KiB), or as much of it as fits; a bounded number of
+//! points of its first planes is visited. At each point and for each array the source asks for 8 loads: the
+//! array's address out of a table, for so many fit no registers, and 7 elements.
+
+use anyhow::{Context, Result};
+
+use super::{
+    access::{load, slice},
+    cost_test, layout,
+    measure::{Asked, Facts, Measured, inside, map_then_touch, prepare},
+};
+use crate::{
+    isolate::isolated,
+    mem::{KIB, MIB},
+    suite::{Findings, Test},
+};
+
+/// 24 arrays do what the trial did that was the first to show the effect: 8,294,400 loads.
+const MANY: usize = 43_200;
+/// A quarter of it for all others.
+const FEW: usize = MANY / 4;
+
+/// Numbers of arrays, and lengths.
+pub const TESTS: &[Test] = &[
+    cost_test!("cost/stencil-4x4632KiB", run, 4, 4632 * KIB, FEW),
+    cost_test!("cost/stencil-8x4632KiB", run, 8, 4632 * KIB, FEW),
+    cost_test!("cost/stencil-16x4632KiB", run, 16, 4632 * KIB, FEW),
+    cost_test!("cost/stencil-24x4632KiB", run, 24, 4632 * KIB, MANY),
+    cost_test!("cost/stencil-32x4632KiB", run, 32, 4632 * KIB, FEW),
+    cost_test!("cost/stencil-24x3MiB", run, 24, 3 * MIB, FEW),
+    cost_test!("cost/stencil-24x4MiB", run, 24, 4 * MIB, FEW),
+    cost_test!("cost/stencil-24x4228KiB", run, 24, 4228 * KIB, FEW),
+];
+
+/// The same with other layouts of the physical memory; a region for each of them.
+pub const LAYOUTS: &[Test] = &[cost_test!("cost/layouts-stencil-24x4632KiB", layouts, 24, 4632 * KIB)];
+
+/// The grid's edge.
+const SIDE: usize = 84;
+const PLANE: usize = SIDE * SIDE;
+/// Without the faces, whose points lack neighbours.
+const INNER: usize = SIDE - 2;
+/// Those planes that are used: enough for [`MANY`] points, and within every length.
+const PLANES: usize = 9;
+
+type Grid = [f64; PLANES * PLANE];
+
+fn run(findings: &mut Findings, name: &str, arrays: usize, len: usize, points: usize) -> Result<()> {
+    let measured = isolated(|| measure(name, arrays, len, points))?;
+    measured.report(findings, "", expected(arrays, points));
+    Ok(())
+}
+
+fn layouts(findings: &mut Findings, name: &str, arrays: usize, len: usize) -> Result<()> {
+    let points = FEW / 2;
+    for seed in layout::SEEDS {
+        let measured = isolated(|| {
+            layout::scatter(seed)?;
+            measure(&format!("{name}/layout-{seed}"), arrays, len, points)
+        })?;
+        measured.report(findings, &format!("layout-{seed}."), expected(arrays, points));
+    }
+    Ok(())
+}
+
+fn measure(region: &str, arrays: usize, len: usize, points: usize) -> Result<Measured> {
+    prepare(0)?;
+    let mut areas = map_then_touch(arrays, len)?;
+    let facts = Facts::of(&areas)?;
+    let mut table: Vec<&Grid> = Vec::with_capacity(arrays);
+    for (array, area) in areas.iter_mut().enumerate() {
+        let grid: &mut Grid = slice(area).first_chunk_mut().context("an array is smaller than its planes")?;
+        grid.iter_mut().enumerate().for_each(|(index, place)| *place = value(array, index));
+        table.push(grid);
+    }
+    let asked = Asked { loads: points * arrays * 8, stores: 0 };
+    Ok(Measured::new(facts, asked, inside(region, || sweep(&table, points))?))
+}
+
+fn sweep(table: &[&Grid], points: usize) -> f64 {
+    let mut sum = 0.0;
+    for number in 0..points {
+        let i = point(number);
+        for grid in table {
+            let a = load(grid);
+            sum += load(&a[i]);
+            sum += load(&a[i - 1]);
+            sum += load(&a[i + 1]);
+            sum += load(&a[i - SIDE]);
+            sum += load(&a[i + SIDE]);
+            sum += load(&a[i - PLANE]);
+            sum += load(&a[i + PLANE]);
+        }
+    }
+    sum
+}
+
+/// The index of an inner point of the grid, by its number.
+const fn point(number: usize) -> usize {
+    let x = 1 + number % INNER;
+    let y = 1 + number / INNER % INNER;
+    let z = 1 + number / (INNER * INNER);
+    z * PLANE + y * SIDE + x
+}
+
+/// Small whole numbers: sums of them are exact.
+fn value(array: usize, index: usize) -> f64 {
+    f64::from(u32::try_from(index % 61 + array).unwrap_or(0))
+}
+
+/// The sum, not from memory.
+fn expected(arrays: usize, points: usize) -> f64 {
+    let grid: f64 = (0..points).map(point).flat_map(neighbourhood).map(|index| value(0, index)).sum();
+    let offsets: f64 = (0..arrays).map(|array| value(array, 0)).sum();
+    let [points, arrays] = [points, arrays].map(|it| f64::from(u32::try_from(it).unwrap_or(0)));
+    arrays * grid + 7.0 * points * offsets
+}
+
+fn neighbourhood(i: usize) -> [usize; 7] {
+    [i, i - 1, i + 1, i - SIDE, i + SIDE, i - PLANE, i + PLANE]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn points_are_inner_ones_and_each_comes_once() {
+        assert_eq!(point(0), PLANE + SIDE + 1);
+        assert_eq!(point(INNER - 1), PLANE + SIDE + SIDE - 2);
+        assert_eq!(point(INNER), PLANE + 2 * SIDE + 1, "the next row skips both edges");
+        assert_eq!(point(INNER * INNER), 2 * PLANE + SIDE + 1, "the next plane begins");
+        let points: BTreeSet<_> = (0..MANY).map(point).collect();
+        assert_eq!(points.len(), MANY);
+        assert!(points.iter().flat_map(|&it| neighbourhood(it)).all(|index| index < PLANES * PLANE));
+    }
+
+    #[test]
+    fn the_used_planes_fit_into_every_length() {
+        assert!(size_of::<Grid>() <= 3 * MIB && size_of::<f64>() * SIDE.pow(3) <= 4632 * KIB);
+        assert_eq!(MANY * 24 * 8, 8_294_400);
+    }
+
+    #[test]
+    fn the_sum_is_that_of_a_grid_in_memory() {
+        let grids: Vec<Box<Grid>> = (0..3)
+            .map(|array| {
+                let cells: Vec<_> = (0..PLANES * PLANE).map(|index| value(array, index)).collect();
+                cells.into_boxed_slice().try_into().unwrap()
+            })
+            .collect();
+        let table: Vec<&Grid> = grids.iter().map(Box::as_ref).collect();
+        assert_eq!(sweep(&table, 500), expected(3, 500));
+    }
+}
