@@ -36,7 +36,10 @@ pub(crate) unsafe fn cpus(info: *const qemu_info_t) -> Result<usize, String> {
     // SAFETY: as the caller promises; the name is a string.
     let (info, target) = unsafe { (&*info, CStr::from_ptr((*info).target_name)) };
     if !info.system_emulation || target != c"x86_64" {
-        return Err(format!("failed to use the plugin for {}: it is for machines of x86_64", target.to_string_lossy()));
+        return Err(format!(
+            "failed to use the plugin for {}: it is for machines of x86_64",
+            target.to_string_lossy()
+        ));
     }
     // SAFETY: a whole machine is emulated, as was asked.
     let cpus = unsafe { info.__bindgen_anon_1.system.max_vcpus };

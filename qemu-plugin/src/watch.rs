@@ -22,6 +22,9 @@ use crate::{api, options::Options};
 const KERNEL: u64 = 1 << 63;
 /// `__switch_to_asm` is shorter than this, and the next function's loads find no switch under way.
 const SWITCH_BYTES: u64 = 64;
+/// It accesses no memory of the program's. QEMU before 8.0 does not end an instruction's callbacks where it leaves its
+/// block by a helper: what the kernel does next would be told as this instruction's doing.
+const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
 struct Watch {
     id: qemu_plugin_id_t,
@@ -59,8 +62,10 @@ pub(crate) fn start(id: qemu_plugin_id_t, cpus: usize, arguments: &[String]) -> 
     let Some(out) = options.out else { return Err(READY.to_owned()) };
     let mut machines = Vec::new();
     for (name, file) in options.machines {
-        let text = fs::read_to_string(&file).map_err(|error| format!("failed to read {}: {error}", file.display()))?;
-        let machine = Machine::parse(&text).map_err(|error| format!("failed to read {}: {error}", file.display()))?;
+        let text = fs::read_to_string(&file)
+            .map_err(|error| format!("failed to read {}: {error}", file.display()))?;
+        let machine =
+            Machine::parse(&text).map_err(|error| format!("failed to read {}: {error}", file.display()))?;
         machines.push((name, machine));
     }
     let watch = Watch {
@@ -118,7 +123,7 @@ unsafe extern "C" fn translate(_: qemu_plugin_id_t, block: *mut qemu_plugin_tb) 
             }
             continue;
         }
-        if armed || asked {
+        if (armed || asked) && instruction.bytes() != Some(SYSCALL) {
             instruction.on_access(access);
         }
         let mark = instruction.bytes::<LENGTH>().and_then(|bytes| Mark::decode(&bytes));
@@ -166,15 +171,20 @@ unsafe extern "C" fn access(cpu: u32, info: qemu_plugin_meminfo_t, address: u64,
     let Some(watch) = WATCH.get() else { return };
     // SAFETY: a callback of this vCPU.
     let Some(side) = (unsafe { watch.side(cpu) }) else { return };
-    if side.lane.is_asked() {
+    if side.lane.is_asked() && address & KERNEL == 0 {
         return watch.meter().told(cpu as usize, &mut side.lane, address);
     }
-    if !side.lane.records() {
+    // A callback that outlives its instruction (see `SYSCALL`) tells what the kernel accesses.
+    if !side.lane.records() || address & KERNEL != 0 {
         return;
     }
     // SAFETY: QEMU's information, in its callback.
     let (physical, size, store) = unsafe {
-        (api::physical(info, address), 1u8 << qemu_plugin_mem_size_shift(info), qemu_plugin_mem_is_store(info))
+        (
+            api::physical(info, address),
+            1u8 << qemu_plugin_mem_size_shift(info),
+            qemu_plugin_mem_is_store(info),
+        )
     };
     let Some(paddr) = physical else { return };
     let access = Access { vaddr: address, paddr, size, store, huge: false };

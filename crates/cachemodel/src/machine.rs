@@ -213,6 +213,15 @@ const fn one() -> u32 {
     1
 }
 
+impl Latencies {
+    /// The figures alone.
+    #[must_use]
+    pub fn costs(&self) -> mthp_record::cost::Latencies {
+        let &Self { l1, l2, l3, memory, stlb, walk_reference, .. } = self;
+        mthp_record::cost::Latencies { l1, l2, l3, memory, stlb, walk_reference }
+    }
+}
+
 impl PageSize {
     /// The binary logarithm of its bytes.
     #[must_use]

@@ -182,7 +182,7 @@ fn fill(
         bail!("failed to find anything to try");
     };
     let tests = backtest.contracts.keys().cloned().collect();
-    let mut setting = lab.setting_of(suite.clone(), tests, runner.program, folder.path());
+    let mut setting = lab.setting_of(suite.clone(), tests, runner.program, folder.path(), events)?;
     let accel = accelerator(request.accel, &setting, &first.vmlinux, lab.stop(), events)?;
     setting.accel = accel.accel;
     backtest.accelerator = Some(AcceleratorRecord { kind: accel.accel.to_string(), why: accel.why });

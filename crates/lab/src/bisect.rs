@@ -166,14 +166,14 @@ impl Inquiry<'_> {
         journal.bisection.host = Some(host::record());
         journal.bisection.qemu = Some(host::qemu(lab.qemu()));
         history.prepare(&mut load, lab, suite, patches, events)?;
-        let setting = load.setting(lab, journal.folder.path());
+        let setting = load.setting(lab, journal.folder.path(), events)?;
         let mut eye = Eye::open(lab, history, patches, setting, &suite.gates, events)?;
         if !ends::verify(&mut eye, request.accel, &load, journal)? {
             return Ok(());
         }
         let outcome = steps::walk(&mut eye, journal)?;
         // All tests that were chosen, to see what else is the suspect's doing.
-        let whole = load.setting(lab, journal.folder.path());
+        let whole = load.setting(lab, journal.folder.path(), events)?;
         let whole = Setting { accel: eye.setting.accel, ..whole };
         verify::at_full_strength(&mut eye, whole, &load, outcome, journal)
     }

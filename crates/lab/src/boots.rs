@@ -25,6 +25,7 @@ use mthp_vm::{
 
 use crate::{
     event::{Event, Events},
+    model::Model,
     schedule, selftests,
     stop::Stop,
     workload::Loaded,
@@ -55,6 +56,8 @@ pub struct Setting {
     pub misbehave: Option<Misbehaviour>,
     /// More files for the guest's root, in the suite's own tests.
     pub extra: Vec<Extra>,
+    /// Whether the regions of its tests are modelled.
+    pub model: Model,
 }
 
 /// A file for the guest's root.
@@ -120,6 +123,11 @@ impl Setting {
             .with_context(|| format!("failed to make a file in {}", self.folder.display()))?;
         fs::write(file.path(), archive)
             .with_context(|| format!("failed to write {}", file.path().display()))?;
+        let account = self.folder.join(format!("account-{side}-{index}.json"));
+        let plugin = match self.accel {
+            Accel::Tcg => self.model.plugin(vmlinux, &account)?,
+            Accel::Kvm => None,
+        };
         let plan = BootPlan {
             side,
             index,
@@ -135,15 +143,17 @@ impl Setting {
             folder: self.folder.clone(),
             nonce,
             extra_cmdline: self.suite.cmdline.clone(),
+            plugin,
         };
         let subject = if self.subject.is_empty() { String::new() } else { format!("{} ", self.subject) };
         let label = format!("boot {subject}{side}/{index}");
         events(&Event::Began { label: label.clone(), what: "booting".to_owned() });
-        let record = boot(&self.qemu, &plan, stop.boots(), &|event| {
+        let mut record = boot(&self.qemu, &plan, stop.boots(), &|event| {
             if let Some(what) = step(&event) {
                 events(&Event::Now { label: label.clone(), what });
             }
         })?;
+        self.model.settle(&plan, &account, &mut record)?;
         events(&Event::Ended { what: summary(&record), label });
         Ok(record)
     }
@@ -237,6 +247,13 @@ pub fn accelerator(
 ) -> Result<Accelerator> {
     let label = "accelerator".to_owned();
     events(&Event::Began { label: label.clone(), what: format!("{choice} asked for") });
+    // Only an emulator tells a model what the guest does.
+    if choice == AccelChoice::Auto && setting.model.is_ready() {
+        let accelerator =
+            Accelerator { accel: Accel::Tcg, why: "the suite's cost model needs emulation".to_owned() };
+        events(&Event::Ended { label, what: format!("{}: {}", accelerator.accel, accelerator.why) });
+        return Ok(accelerator);
+    }
     let chosen = choose(choice, kvm_opens, |accel, deadline| {
         let trial_folder = tempfile::tempdir_in(&setting.folder)
             .with_context(|| format!("failed to make a folder in {}", setting.folder.display()))?;
@@ -246,6 +263,7 @@ pub fn accelerator(
         trial.tests = Vec::new();
         trial.workload = None;
         trial.selftests = None;
+        trial.model = Model::Unasked;
         trial.suite.deadlines.boot_secs = secs(deadline);
         trial.suite.deadlines.run_secs = secs(deadline);
         trial.boot(vmlinux, Side::Base, 0, stop, &|_| {})

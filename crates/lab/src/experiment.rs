@@ -136,7 +136,7 @@ fn fill(
         report.notes.push("the patch changes no built object: both images are identical".to_owned());
     }
 
-    let mut setting = load.setting(lab, folder.path());
+    let mut setting = load.setting(lab, folder.path(), events)?;
     let chosen = timings
         .time("accelerator", || accelerator(request.accel, &setting, &base.vmlinux, lab.stop(), events))?;
     setting.accel = chosen.accel;

@@ -14,6 +14,7 @@ use crate::{
     boots::Setting,
     event::{Event, Events},
     guest,
+    model::{Model, Plugins},
     project::Project,
     request::BaseKernel,
     stop::Stop,
@@ -26,6 +27,7 @@ pub struct Lab {
     cache: Cache,
     qemu: Qemu,
     stop: Stop,
+    plugins: Plugins,
 }
 
 /// A base kernel's source and the patches that belong to it.
@@ -52,7 +54,8 @@ impl Lab {
     /// # Errors
     /// When the checkout, the cache or QEMU cannot be used.
     pub fn open(cache: Option<&Path>, qemu: Option<&Path>, stop: Stop) -> Result<Self> {
-        Ok(Self { project: Project::here()?, cache: Cache::open(cache)?, qemu: Qemu::find(qemu)?, stop })
+        let (project, cache, qemu) = (Project::here()?, Cache::open(cache)?, Qemu::find(qemu)?);
+        Ok(Self { project, cache, qemu, stop, plugins: Plugins::default() })
     }
 
     /// The checkout.
@@ -86,18 +89,24 @@ impl Lab {
         let (suite, _) = self.project.suite(suite)?;
         let runner = guest::build(&self.project, &|_| {})?;
         let tests = runner.tests.into_iter().filter(|name| suite.selects(name)).collect();
-        Ok(Setting { accel, ..self.setting_of(suite, tests, runner.program, folder) })
+        Ok(Setting { accel, ..self.setting_of(suite, tests, runner.program, folder, &|_| {})? })
     }
 
-    /// A setting made of its parts, emulated until an accelerator is chosen.
+    /// A setting made of its parts, emulated until an accelerator is chosen. The model's plugin is built if the suite
+    /// asks for machines.
+    ///
+    /// # Errors
+    /// When a machine's file is malformed or the plugin cannot be built.
     pub(crate) fn setting_of(
         &self,
         suite: Suite,
         tests: Vec<String>,
         runner: Arc<[u8]>,
         folder: &Path,
-    ) -> Setting {
-        Setting {
+        events: &Events<'_>,
+    ) -> Result<Setting> {
+        let model = Model::of(&self.project, &self.qemu, &self.plugins, &suite, events)?;
+        Ok(Setting {
             subject: String::new(),
             qemu: self.qemu.clone(),
             runner,
@@ -109,7 +118,8 @@ impl Lab {
             folder: folder.to_owned(),
             misbehave: None,
             extra: Vec::new(),
-        }
+            model,
+        })
     }
 
     /// Builds a kernel of `kernels/`, with more patches on top.

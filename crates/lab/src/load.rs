@@ -111,13 +111,14 @@ impl Load {
     }
 
     /// The setting of its boots, emulated and without the workload until [`Self::put_into`].
-    pub(crate) fn setting(&self, lab: &Lab, folder: &Path) -> Setting {
+    ///
+    /// # Errors
+    /// When the cost model's plugin or a machine's file is not to be had.
+    pub(crate) fn setting(&self, lab: &Lab, folder: &Path, events: &Events<'_>) -> Result<Setting> {
         let tests = self.selection.tests.clone();
         let selftests = self.selftests.as_ref().map(|selftests| selftests.loaded.clone());
-        Setting {
-            selftests,
-            ..lab.setting_of(self.suite.clone(), tests, self.runner.program.clone(), folder)
-        }
+        let program = self.runner.program.clone();
+        Ok(Setting { selftests, ..lab.setting_of(self.suite.clone(), tests, program, folder, events)? })
     }
 
     /// Puts the workload's scenarios into the setting: which they are depends on its accelerator. Returns what a

@@ -161,6 +161,14 @@ impl Project {
         self.named("configs/workloads", name, "workload")
     }
 
+    /// A machine of `configs/machines/`, by name: the path of its file.
+    ///
+    /// # Errors
+    /// When there is none of that name (the error lists those there are).
+    pub fn machine(&self, name: &str) -> Result<PathBuf> {
+        self.named("configs/machines", name, "machine")
+    }
+
     /// A list of selftests of `configs/selftests/`, by name.
     ///
     /// # Errors

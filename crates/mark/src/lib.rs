@@ -58,11 +58,21 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the NOP touches nothing. It is no `nomem`: accesses before it stay before it.
+        let mut control = 0_u16;
+        // The store of the FPU's control word is an instruction that QEMU makes by a helper: it ends the callbacks of
+        // an earlier one that QEMU before 8.0 leaves in place, and that would be called when the translation they
+        // belong to is gone, which the end of a region brings about. The store counts as one of the region's.
+        // SAFETY: the store is to a variable, the NOP touches nothing. It is no `nomem`: accesses before it stay
+        // before it.
         unsafe {
             asm!(
+                "fnstcw ({control})",
                 ".byte 0x0f, 0x1f, 0x80",
                 ".long {mark}",
+                "jmp 2f",
+                "2: jmp 3f",
+                "3:",
+                control = in(reg) &raw mut control,
                 mark = const Mark::End.displacement(),
                 options(att_syntax, nostack, preserves_flags)
             );

@@ -174,7 +174,11 @@ impl Meter {
                 bench.l3.iter_mut().for_each(Cache::clear);
             }
         }
-        let occupancy = self.benches.iter().map(|bench| OccupancyCounter::new(&bench.machine, OccupancyCounter::ACCESSES)).collect();
+        let occupancy = self
+            .benches
+            .iter()
+            .map(|bench| OccupancyCounter::new(&bench.machine, OccupancyCounter::ACCESSES))
+            .collect();
         let task = self.task(cpu);
         let start = task.tally.clone();
         task.open.push(Open { name, start, occupancy });

@@ -24,7 +24,8 @@ impl Tally {
             self.stores += u64::from(access.store);
             self.crossings += u64::from(last >> 12 != access.vaddr >> 12);
         }
-        self.loads = self.loads.wrapping_add(batch.len() as u64) - batch.iter().filter(|it| it.store).count() as u64;
+        self.loads =
+            self.loads.wrapping_add(batch.len() as u64) - batch.iter().filter(|it| it.store).count() as u64;
     }
 
     /// What was counted since `start`.

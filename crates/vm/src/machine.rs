@@ -175,7 +175,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_plugin_watches_an_emulated_guest_only() {
-        let plugin = Plugin { file: "/p,q.so".into(), arguments: vec!["out=/o,1".to_owned(), "x=2".to_owned()] };
+        let plugin =
+            Plugin { file: "/p,q.so".into(), arguments: vec!["out=/o,1".to_owned(), "x=2".to_owned()] };
         let plan = BootPlan { plugin: Some(plugin), ..plan() };
         assert!(arguments(&plan, None).join(" ").contains("-plugin file=/p,,q.so,out=/o,,1,x=2"));
         let plan = BootPlan { accel: Accel::Kvm, ..plan };

@@ -18,6 +18,11 @@ pub use mthp_mark::pagemap::{PFNZERO, PRESENT, Region, WRITTEN};
 /// Of an entry: write-protected by userfaultfd.
 pub const ENTRY_UFFD_WP: u64 = 1 << 57;
 
+/// Of an entry: present in memory.
+const ENTRY_PRESENT: u64 = 1 << 63;
+/// Of an entry: the number of the page's frame.
+const ENTRY_FRAME: u64 = (1 << 55) - 1;
+
 /// `_IO('f', 255)`, which no pagemap knows.
 const UNKNOWN: libc::c_ulong = 0x66ff;
 
@@ -64,6 +69,12 @@ impl Pagemap {
     }
 }
 
+/// The frame of the page with this entry; `None` where it is not present, or hidden from who may not know.
+pub fn frame(entry: u64) -> Option<u64> {
+    let frame = entry & ENTRY_FRAME;
+    (entry & ENTRY_PRESENT != 0 && frame != 0).then_some(frame)
+}
+
 /// Does the kernel know the scan?
 pub fn can_scan() -> bool {
     Pagemap::open().is_ok_and(|pagemap| pagemap.scan(&(PAGE..2 * PAGE), PRESENT, PRESENT).is_ok())
@@ -95,5 +106,13 @@ mod tests {
         let range = 0x1000..0x5000;
         assert_eq!(pages_in_words(&[region(0x2000, 0x3000), region(0x4000, 0x9000)], &range), "1,3");
         assert_eq!(pages_in_words(&[], &range), "none");
+    }
+
+    #[test]
+    fn a_page_that_is_not_present_has_no_frame() {
+        assert_eq!(frame(ENTRY_PRESENT | 0x1234), Some(0x1234));
+        assert_eq!(frame(ENTRY_PRESENT | ENTRY_UFFD_WP | 1 << 55 | 0x1234), Some(0x1234));
+        assert_eq!(frame(0x1234), None, "of a page in swap these bits say where");
+        assert_eq!(frame(ENTRY_PRESENT), None, "without CAP_SYS_ADMIN");
     }
 }

@@ -53,7 +53,7 @@ pub fn judge(lab: &Lab, question: &Question, events: &Events<'_>) -> Result<Find
     }
     history.prepare(&mut load, lab, &suite, &patches, events)?;
     let folder = tempfile::tempdir()?;
-    let setting = load.setting(lab, folder.path());
+    let setting = load.setting(lab, folder.path(), events)?;
     let mut eye = Eye::open(lab, &history, &patches, setting, &suite.gates, events)?;
     let id = history.bad.id.clone();
     let kernel = match eye.build(&id, "revision")? {

@@ -54,7 +54,7 @@ impl Night<'_> {
         let mut timings = Timings::default();
         let mut load = Load::choose(self.lab, self.suite, None, &[], None, &mut timings, self.events)?;
         history.prepare(&mut load, self.lab, self.suite, &[], self.events)?;
-        let setting = load.setting(self.lab, folder.path());
+        let setting = load.setting(self.lab, folder.path(), self.events)?;
         let mut eye = Eye::open(self.lab, &history, &[], setting, &self.suite.gates, self.events)?;
         let started = Instant::now();
         let mut series = Series {

@@ -110,7 +110,8 @@ impl Booter<'_> {
         let subject = format!("{suite} {key}");
         let folder = self.folder.inner(&subject.replace(' ', "-"))?;
         let program = self.runner.program.clone();
-        Ok(Setting { subject, ..self.lab.setting_of(used.suite.clone(), tests, program, &folder) })
+        let suite = used.suite.clone();
+        Ok(Setting { subject, ..self.lab.setting_of(suite, tests, program, &folder, self.events)? })
     }
 
     /// The scenarios that claims ask for, if any.
