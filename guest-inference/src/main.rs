@@ -7,6 +7,7 @@ mod assigned;
 mod buffer;
 mod complaints;
 mod mark;
+mod modelled;
 mod order;
 mod request;
 mod rounds;
@@ -73,7 +74,7 @@ fn answer(order: &Order) -> Result<Answer> {
     let Load { session, assigned, .. } = last.context("failed to load a model: no load is ordered")?;
 
     let mut requests = request::all(&session, &buffers, order.shape)?;
-    let done = rounds::run(&mut requests, order.inferences)?;
+    let done = rounds::run(&mut requests, order.inferences, order.region.as_deref())?;
     mark(Phase::Done, 0);
 
     let last = done
@@ -86,6 +87,7 @@ fn answer(order: &Order) -> Result<Answer> {
         assigned,
         load_micros,
         inference_micros: done.inferences.iter().map(|inference| inference.micros).collect(),
+        modelled: done.modelled,
         not_finite: last.not_finite()?,
         outputs: done.inferences.iter().map(Inference::hexadecimal).collect(),
         detections: decode(numbers, shape, &fit, order.decode)?,

@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use mthp_record::workload::Order;
+use mthp_record::{cost::mark::is_name, workload::Order};
 
 /// Reads the order that is the only argument: JSON, or `@FILE` that holds it.
 ///
@@ -50,6 +50,11 @@ fn check(order: &Order) -> Result<()> {
         "1 to 255 requests can be in flight, not {}",
         order.in_flight
     );
+    if let Some(region) = &order.region {
+        ensure!(is_name(region), "`{region}` is no region's name");
+        ensure!(order.in_flight == 1, "a region is of one request, not {}", order.in_flight);
+        ensure!(order.inferences > 1, "no inference warms up before the region");
+    }
     Ok(())
 }
 
@@ -71,6 +76,7 @@ mod tests {
             in_flight: 1,
             loads: 1,
             tensors: Tensors::Heap,
+            region: None,
             decode: Decode::None,
         }
     }
@@ -91,7 +97,13 @@ mod tests {
             change(&mut order);
             vec![serde_json::to_string(&order).unwrap()]
         };
-        let cases: [(Vec<String>, &str); 9] = [
+        let region = |change: fn(&mut Order)| {
+            let mut order = Order { region: Some("w/a".into()), inferences: 2, ..order() };
+            change(&mut order);
+            vec![serde_json::to_string(&order).unwrap()]
+        };
+        assert!(from_arguments(region(|_| ())).is_ok());
+        let cases: [(Vec<String>, &str); 12] = [
             (vec![], "the one argument"),
             (vec!["a".into(), "b".into()], "the one argument"),
             (vec!["@/nowhere".into()], "/nowhere"),
@@ -101,6 +113,9 @@ mod tests {
             (wrong(|order| order.inferences = 0), "no inference"),
             (wrong(|order| order.loads = 0), "no load"),
             (wrong(|order| order.in_flight = 256), "not 256"),
+            (region(|order| order.region = Some("w a".into())), "`w a` is no region's name"),
+            (region(|order| order.in_flight = 2), "one request, not 2"),
+            (region(|order| order.inferences = 1), "warms up"),
         ];
         for (arguments, part) in cases {
             let error = format!("{:#}", from_arguments(arguments).unwrap_err());

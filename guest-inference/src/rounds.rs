@@ -8,9 +8,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use mthp_record::workload::Phase;
+use mthp_record::workload::{Modelled, Phase};
 
-use crate::{mark::mark, request::Request, runtime::micros};
+use crate::{
+    mark::mark,
+    modelled,
+    request::{Request, Run},
+    runtime::micros,
+};
 
 /// What one inference was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,17 +45,32 @@ pub struct Done {
     pub inferences: Vec<Inference>,
     /// The index of the request that ended last.
     pub last_request: Option<usize>,
+    /// What was found around the region, if one was asked for.
+    pub modelled: Option<Modelled>,
 }
 
-/// Makes `inferences` runs of each request, all requests at the same time.
+/// Makes `inferences` runs of each request, all requests at the same time; the last one of a single request is the region
+/// of that name, if one is given.
 ///
 /// # Errors
 /// The first of any run.
-pub fn run(requests: &mut [Request<'_>], inferences: u32) -> Result<Done> {
+pub fn run(requests: &mut [Request<'_>], inferences: u32, region: Option<&str>) -> Result<Done> {
     let ended = Mutex::new(0);
+    let mut modelled = None;
     let each: Vec<Vec<Inference>> = match requests {
         // Synchronous: no thread, as in a program that knows none.
-        [request] => vec![runs(request, inferences, &ended)?],
+        [request] => {
+            let mut run = request.prepared();
+            let outside = inferences.saturating_sub(u32::from(region.is_some()));
+            let mut done = runs(&mut run, outside, &ended)?;
+            if let Some(name) = region {
+                done.push(one(&mut run, &ended, |run| {
+                    modelled = Some(modelled::inside(name, || run.once())?);
+                    Ok(())
+                })?);
+            }
+            vec![done]
+        }
         requests => {
             let together = Barrier::new(requests.len());
             thread::scope(|scope| {
@@ -59,7 +79,7 @@ pub fn run(requests: &mut [Request<'_>], inferences: u32) -> Result<Done> {
                     .map(|request| {
                         scope.spawn(|| {
                             together.wait();
-                            runs(request, inferences, &ended)
+                            runs(&mut request.prepared(), inferences, &ended)
                         })
                     })
                     .collect();
@@ -71,27 +91,31 @@ pub fn run(requests: &mut [Request<'_>], inferences: u32) -> Result<Done> {
             .context("failed to run all requests")?
         }
     };
-    Ok(in_order(each))
+    Ok(Done { modelled, ..in_order(each) })
 }
 
-/// The runs of one request, one after the other.
-fn runs(request: &mut Request<'_>, inferences: u32, ended: &Mutex<u32>) -> Result<Vec<Inference>> {
-    let mut done = Vec::with_capacity(usize::try_from(inferences)?);
-    let mut run = request.prepared();
-    for _ in 0..inferences {
-        let start = Instant::now();
-        run.once()?;
-        let micros = micros(start.elapsed());
-        let number = {
-            let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
-            *ended += 1;
-            // Marked under the lock: marks come in the order of their numbers.
-            mark(Phase::Inferred, *ended);
-            *ended
-        };
-        done.push(Inference { number, micros, digest: run.digest()? });
-    }
-    Ok(done)
+/// Some runs of one request, one after the other.
+fn runs(run: &mut Run<'_, '_>, inferences: u32, ended: &Mutex<u32>) -> Result<Vec<Inference>> {
+    (0..inferences).map(|_| one(run, ended, Run::once)).collect()
+}
+
+/// One run, which `infer` makes.
+fn one<'r, 'a>(
+    run: &mut Run<'r, 'a>,
+    ended: &Mutex<u32>,
+    infer: impl FnOnce(&mut Run<'r, 'a>) -> Result<()>,
+) -> Result<Inference> {
+    let start = Instant::now();
+    infer(run)?;
+    let micros = micros(start.elapsed());
+    let number = {
+        let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+        *ended += 1;
+        // Marked under the lock: marks come in the order of their numbers.
+        mark(Phase::Inferred, *ended);
+        *ended
+    };
+    Ok(Inference { number, micros, digest: run.digest()? })
 }
 
 fn in_order(each: Vec<Vec<Inference>>) -> Done {
@@ -99,7 +123,7 @@ fn in_order(each: Vec<Vec<Inference>>) -> Done {
     let last_request = (0..each.len()).max_by_key(|index| last(&each[*index]));
     let mut inferences: Vec<Inference> = each.into_iter().flatten().collect();
     inferences.sort_by_key(|inference| inference.number);
-    Done { inferences, last_request }
+    Done { inferences, last_request, modelled: None }
 }
 
 #[cfg(test)]

@@ -69,11 +69,15 @@ impl Runtime {
     /// When the model or the provider is missing or broken, or another provider would execute a node.
     pub fn load(&self, order: &Order) -> Result<Load> {
         let context = || format!("failed to load {} with {PROVIDER}", order.model);
-        let threads = available_parallelism().context("failed to count the CPUs")?;
+        // With one thread, OpenVINO works in the thread that asks for an inference.
+        let threads = match order.region {
+            Some(_) => 1,
+            None => available_parallelism().context("failed to count the CPUs")?.get(),
+        };
         let streams = u8::try_from(order.in_flight).context("failed to make a stream for each request")?;
         let start = Instant::now();
         let session = self
-            .options(order, threads.get(), streams)
+            .options(order, threads, streams)
             .and_then(|mut options| options.commit_from_file(&order.model))
             .map_err(|error| self.complaints.explain(error))
             .with_context(context)?;

@@ -31,7 +31,8 @@ pub struct Suite {
     pub tests: Vec<String>,
     /// Patterns of test names that are left out all the same; a comment says why.
     pub except: Vec<String>,
-    /// The workload (`configs/workloads/<name>.toml`) all of whose scenarios are tests of the suite too.
+    /// The workload (`configs/workloads/<name>.toml`) whose scenarios are tests of the suite too: those that are modelled
+    /// where there are `machines`, all others where there are none.
     pub workload: Option<String>,
     /// The list (`configs/selftests/<name>.toml`) of the kernel's own selftests that are tests of the suite too.
     pub selftests: Option<String>,

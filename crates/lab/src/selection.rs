@@ -24,7 +24,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The suite's tests among those the runner knows, the workload's cases and the selftests, that one of the patterns selects;
+    /// The suite's tests among those the runner knows, the workload's cases (the modelled ones where the suite names
+    /// machines, else the others) and the selftests, that one of the patterns selects;
     /// all of them without a pattern.
     ///
     /// # Errors
@@ -49,6 +50,12 @@ impl Selection {
         if let Some(name) = selftests.iter().find(|name| taken(name) || scenario(name)) {
             return Err(BadInput(format!("failed to use the selftests: {name} is another test's name")));
         }
+        // A modelled scenario is one of suites whose regions are modelled, and the only kind they have. In others it tells
+        // nothing: there it must be named in full.
+        let cases = cases.iter().filter(|case| {
+            case.scenario.is_modelled() != suite.machines.is_empty() || patterns.contains(&case.scenario.name)
+        });
+        let cases: Vec<&Case> = cases.collect();
         let of_suite: Vec<&String> = known.iter().filter(|name| suite.selects(name)).collect();
         let names: Vec<&str> = cases
             .iter()
@@ -72,7 +79,7 @@ impl Selection {
             |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| selects(pattern, name));
         Ok(Self {
             tests: of_suite.into_iter().filter(|name| wanted(name)).cloned().collect(),
-            cases: cases.iter().filter(|case| wanted(&case.scenario.name)).cloned().collect(),
+            cases: cases.into_iter().filter(|case| wanted(&case.scenario.name)).cloned().collect(),
             selftests: selftests.iter().filter(|name| wanted(name)).cloned().collect(),
             named: !patterns.is_empty(),
             shard: None,
@@ -188,6 +195,30 @@ mod tests {
         let named = select(&["yolov5/640"]).unwrap();
         assert_eq!(names(&named.scenarios(true).0), ["yolov5/640"]);
         assert_eq!(named.tests, [""; 0]);
+    }
+
+    #[test]
+    fn a_modelled_scenario_is_one_of_suites_with_machines_or_is_named_in_full() {
+        let modelled = "yolov5/160-modelled";
+        let with = |machines: &[&str], patterns: &[&str]| {
+            let machines = machines.iter().map(|&name| name.to_owned()).collect();
+            let suite = Suite { machines, ..Suite::parse(SUITE).unwrap() };
+            let cases = Spec::parse(WORKLOAD, Path::new("")).unwrap().cases;
+            let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+            let selection = Selection::of(&suite, &["placement/2MiB".to_owned()], &cases, &[], &patterns)?;
+            let names = selection.scenarios(false).0.into_iter().map(|scenario| scenario.name);
+            Ok::<Vec<String>, BadInput>(names.collect())
+        };
+        assert_eq!(with(&["zen3"], &[]).unwrap(), [modelled]);
+        assert_eq!(with(&["zen3"], &["yolov5/*"]).unwrap(), [modelled]);
+        for patterns in [[].as_slice(), &["yolov5/*"], &["yolov5/160-mod*", "yolov5/160"]] {
+            assert!(
+                !with(&[], patterns).is_ok_and(|names| names.contains(&modelled.to_owned())),
+                "{patterns:?}"
+            );
+        }
+        assert_eq!(with(&[], &[modelled]).unwrap(), [modelled]);
+        assert_eq!(with(&["zen3"], &["yolov5/320"]).unwrap(), ["yolov5/320"], "so it is for the others");
     }
 
     #[test]

@@ -66,12 +66,20 @@ pub struct Scenario {
     pub thp: Thp,
     /// The sizes of mTHP in KiB that follow `thp` too; the others are `never`.
     pub mthp_kib: Vec<u64>,
-    /// Is the program watched? Alone it only answers: what it saw and how long it took, nothing of its memory.
+    /// Is the program watched? It is not where an inference of it is modelled. Alone it only answers: what it saw and how long it took, nothing of its memory.
     pub watched: bool,
     /// Is khugepaged awake?
     pub khugepaged: bool,
     /// The value of `GLIBC_TUNABLES`; empty for none.
     pub tunables: String,
+}
+
+impl Scenario {
+    /// Is an inference of it a region of the cost model?
+    #[must_use]
+    pub fn is_modelled(&self) -> bool {
+        self.order.region.is_some()
+    }
 }
 
 /// What the program is to do. Its one argument is this as JSON.
@@ -96,6 +104,10 @@ pub struct Order {
     pub loads: u32,
     /// Where the input tensors lie.
     pub tensors: Tensors,
+    /// The region (see [`crate::cost`]) that the last inference is, the test's name; `None` where nothing is modelled.
+    /// With a region there is one request in flight, at least one inference before it warms up, and OpenVINO works in
+    /// the thread that asks: a region is of one thread.
+    pub region: Option<String>,
     /// What the output means.
     pub decode: Decode,
 }
@@ -179,6 +191,16 @@ pub struct Detection {
     pub bounds: [u32; 4],
 }
 
+/// What the program saw of itself around the region that an inference was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Modelled {
+    /// How many blocks of 2 MiB it told to be mapped by huge pages, before the region began.
+    pub huge_blocks: u64,
+    /// How many of its other threads ran meanwhile: what they did is no part of the region.
+    pub others: u64,
+}
+
 /// What the program found: the one line of JSON on its standard output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,6 +213,8 @@ pub struct Answer {
     pub load_micros: Vec<u64>,
     /// How long each inference took, in the order in which they ended.
     pub inference_micros: Vec<u64>,
+    /// What was found around the region; `None` where none was ordered.
+    pub modelled: Option<Modelled>,
     /// How many numbers of the last inference's outputs are infinite or none at all.
     pub not_finite: u64,
     /// The SHA-256 of every inference's raw output (all outputs, in the model's order), in the same order.

@@ -173,6 +173,9 @@ impl Spec {
         for scenario in raw.scenarios {
             checker.scenario(&scenario, decode)?;
             let name = format!("{}/{}", raw.name.get_ref(), scenario.name.get_ref());
+            if scenario.modelled {
+                checker.modelled(&name, &scenario)?;
+            }
             if cases.iter().any(|case| case.scenario.name == name) {
                 let problem = format!("a second scenario `{}`", scenario.name.get_ref());
                 return Err(checker.fault(scenario.name.span(), problem));
@@ -193,7 +196,7 @@ fn case(
     let shape = *raw.shape.get_ref();
     let [_, _, height, width] = shape;
     let scenario = Scenario {
-        name,
+        name: name.clone(),
         order: Order {
             model: format!("{ROOT}/{MODEL}"),
             image: format!("{ROOT}/{IMAGE}"),
@@ -208,13 +211,14 @@ fn case(
                 raw::Tensors::Memfd => Tensors::Memfd,
                 raw::Tensors::Tmpfs => Tensors::Tmpfs { folder: TENSORS.to_owned() },
             },
+            region: raw.modelled.then_some(name),
             decode,
         },
         expected: expected.iter().find(|(size, _)| *size == [height, width]).map(|(_, it)| it.clone()),
         thp: raw.thp,
         mthp_kib: raw.mthp_kib.into_inner(),
-        watched: raw.watched,
-        khugepaged: raw.khugepaged,
+        watched: raw.watched.map_or(!raw.modelled, Spanned::into_inner),
+        khugepaged: raw.khugepaged.into_inner(),
         tunables: raw.tunables.into_inner(),
     };
     Case { scenario, slow: raw.slow }

@@ -7,7 +7,7 @@ use mthp_detect::differences;
 use mthp_record::{
     message::Snapshot,
     result::{Polarity, Unit},
-    workload::{Answer, Detection, PROVIDER, Phase, Scenario},
+    workload::{Answer, Detection, Modelled, PROVIDER, Phase, Scenario},
 };
 
 use super::{
@@ -92,13 +92,30 @@ pub fn report(
     Ok(())
 }
 
-/// Reports a run of a program that was not watched: what it saw and how long it took.
+/// Reports a run of a program that was not watched: what it saw, and how long it took or what it told of the region that
+/// an inference was.
 pub fn report_alone(findings: &mut Findings, scenario: &Scenario, answer: &Answer) {
     validity(findings, scenario, answer);
     findings.evidence("runtime", runtime(answer));
     findings.evidence("latency-micros", latency(answer));
-    if findings.all_hold() {
+    if scenario.is_modelled() {
+        modelled(findings, answer);
+    } else if findings.all_hold() {
         times(findings, answer, scenario.order.in_flight);
+    }
+}
+
+/// The numbers of a region come from the model. How long it took to model is none.
+fn modelled(findings: &mut Findings, answer: &Answer) {
+    let inside = |Modelled { others, .. }: Modelled| format!("{others} other threads ran");
+    findings.check(
+        "valid-region",
+        "the thread that marks the region does the whole inference",
+        answer.modelled.map_or_else(|| "no region".to_owned(), inside),
+        "0 other threads ran".to_owned(),
+    );
+    if let Some(Modelled { huge_blocks, .. }) = answer.modelled.filter(|_| findings.all_hold()) {
+        findings.metric("huge-blocks", whole(huge_blocks), Unit::Count, Polarity::Neutral);
     }
 }
 
@@ -387,6 +404,7 @@ mod tests {
                 in_flight: 1,
                 loads: 1,
                 tensors: Tensors::Heap,
+                region: None,
                 decode: Decode::None,
             },
             expected: Some(Expected { detections: vec![bus()], confidence_tolerance: 1, box_tolerance: 1 }),
@@ -404,6 +422,7 @@ mod tests {
             assigned: vec![Assigned { provider: PROVIDER.to_owned(), nodes: 236 }],
             load_micros: vec![5],
             inference_micros: vec![30, 10],
+            modelled: None,
             not_finite: 0,
             outputs: vec!["aa".to_owned(); 2],
             detections: vec![vec![bus()]],
@@ -447,6 +466,28 @@ mod tests {
         assert_eq!([metric("inference-p50-micros"), metric("inference-p99-micros")], [10, 30]);
         assert_eq!(metric("throughput"), 50_000_000);
         assert_eq!(result.agreements[0].value, "aa");
+    }
+
+    #[test]
+    fn a_region_tells_its_huge_pages_and_no_time() {
+        let mut scenario = scenario();
+        scenario.order.region = Some("w/1".to_owned());
+        let reported = |modelled| {
+            let mut findings = Findings::default();
+            report_alone(&mut findings, &scenario, &Answer { modelled, ..answer() });
+            findings.into_result("w/1")
+        };
+        let good = reported(Some(Modelled { huge_blocks: 7, others: 0 }));
+        assert!(good.checks.iter().all(|check| check.passed), "{:?}", good.checks);
+        let metrics: Vec<_> =
+            good.metrics.iter().map(|metric| (metric.name.as_str(), metric.value)).collect();
+        assert_eq!(metrics, [("huge-blocks", 7)]);
+        for bad in [None, Some(Modelled { huge_blocks: 7, others: 1 })] {
+            let result = reported(bad);
+            let failed: Vec<_> = result.checks.iter().filter(|check| !check.passed).collect();
+            assert_eq!(failed.len(), 1, "{failed:?}");
+            assert!(failed[0].name.starts_with(GUARD) && result.metrics.is_empty());
+        }
     }
 
     #[test]

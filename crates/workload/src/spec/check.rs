@@ -5,7 +5,10 @@ use std::{
     path::{Component, Path},
 };
 
-use mthp_record::workload::{Decode, Expected};
+use mthp_record::{
+    cost::mark::is_name,
+    workload::{Decode, Expected},
+};
 use toml::Spanned;
 
 use super::{Conversion, Model, Runtime, Source, SpecError, Wheel, detection, line_of, raw};
@@ -224,6 +227,27 @@ impl Checker<'_> {
         }
         self.check(raw.mthp_kib.span(), sizes_problem(raw.mthp_kib.get_ref()))?;
         self.check(raw.tunables.span(), tunables_problem(raw.tunables.get_ref()))
+    }
+
+    /// A scenario whose last inference is a region of the cost model, called `name`.
+    pub(super) fn modelled(&self, name: &str, raw: &raw::Scenario) -> Result<(), SpecError> {
+        let problem = |bad: bool, problem: &str| bad.then(|| format!("`modelled`: {problem}"));
+        let called =
+            problem(!is_name(name), "a region's name is of letters, digits, `-`, `+`, `.` and short");
+        self.check(raw.name.span(), called)?;
+        let alone = raw.inferences.get_ref() < &2;
+        self.check(
+            raw.inferences.span(),
+            problem(alone, "the last inference counts, one before it warms up"),
+        )?;
+        let many = *raw.in_flight.get_ref() != 1;
+        self.check(raw.in_flight.span(), problem(many, "a region is of one thread, so of one request"))?;
+        let awake = *raw.khugepaged.get_ref();
+        self.check(raw.khugepaged.span(), problem(awake, "khugepaged would change pages inside the region"))?;
+        match &raw.watched {
+            Some(watched) => self.check(watched.span(), problem(*watched.get_ref(), "it is never watched")),
+            None => Ok(()),
+        }
     }
 }
 

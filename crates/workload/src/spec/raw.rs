@@ -196,10 +196,11 @@ pub(super) struct Scenario {
     pub(super) thp: Thp,
     #[serde(default = "no_sizes")]
     pub(super) mthp_kib: Spanned<Vec<u64>>,
-    #[serde(default = "yes")]
-    pub(super) watched: bool,
+    pub(super) watched: Option<Spanned<bool>>,
     #[serde(default)]
-    pub(super) khugepaged: bool,
+    pub(super) modelled: bool,
+    #[serde(default = "no")]
+    pub(super) khugepaged: Spanned<bool>,
     #[serde(default = "no_tunables")]
     pub(super) tunables: Spanned<String>,
     #[serde(default)]
@@ -215,8 +216,8 @@ pub(super) enum Tensors {
     Tmpfs,
 }
 
-fn yes() -> bool {
-    true
+fn no() -> Spanned<bool> {
+    default_of(false)
 }
 
 fn one() -> Spanned<u32> {

@@ -35,9 +35,12 @@ shape = [2, 3, 320, 640]
 fn the_shipped_workload_parses() {
     let spec = shipped();
     assert_eq!(spec.name, "yolov5");
-    let fast: Vec<&str> =
-        spec.cases.iter().filter(|case| !case.slow).map(|case| case.scenario.name.as_str()).collect();
+    let names = |wanted: fn(&Case) -> bool| -> Vec<&str> {
+        spec.cases.iter().filter(|case| wanted(case)).map(|case| case.scenario.name.as_str()).collect()
+    };
+    let fast = names(|case| !case.slow && !case.scenario.is_modelled());
     assert_eq!(fast, ["yolov5/160", "yolov5/160-mmap-threshold", "yolov5/320"]);
+    assert_eq!(names(|case| case.scenario.is_modelled()), ["yolov5/160-modelled"]);
     for Case { scenario, .. } in &spec.cases {
         let order = &scenario.order;
         assert!(scenario.expected.is_some(), "{}", scenario.name);
@@ -67,6 +70,21 @@ fn a_workload_of_ones_own_is_short() {
     // Without the line it is the shipped one too.
     let without = OWN.replacen("runtime = \"shipped\"\n", "", 1);
     assert_eq!(Spec::parse(&without, Path::new("/w")).unwrap(), spec);
+}
+
+#[test]
+fn the_last_inference_of_a_modelled_scenario_is_a_region_of_the_tests_name() {
+    let scenario = |more: &str| {
+        let text = format!("{OWN}{more}\n");
+        Spec::parse(&text, Path::new("")).unwrap().cases.remove(0).scenario
+    };
+    let modelled = scenario("modelled = true");
+    assert_eq!(modelled.order.region.as_deref(), Some("mine/wide"));
+    assert!(modelled.is_modelled() && !modelled.watched);
+    assert_eq!(scenario("modelled = true\nwatched = false"), modelled);
+    for plain in [scenario(""), scenario("watched = false")] {
+        assert!(!plain.is_modelled(), "{plain:?}");
+    }
 }
 
 #[test]
@@ -138,6 +156,15 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\ntunables = \"glibc.malloc\"", "a tunable is glibc.NAME=VALUE"),
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\ntunables = \"glibc.a=1:\"", "a tunable is glibc.NAME=VALUE"),
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nthreads = 2", "unknown field `threads`"),
+    ("name = \"wide\"", "modelled = true\nname = \"wi_de\"", "a region's name is of letters"),
+    (
+        "[2, 3, 320, 640]",
+        "[2, 3, 320, 640]\nmodelled = true\ninferences = 1",
+        "the last inference counts, one before it warms up",
+    ),
+    ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nmodelled = true\nin_flight = 2", "one request"),
+    ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nmodelled = true\nkhugepaged = true", "inside the region"),
+    ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nmodelled = true\nwatched = true", "never watched"),
 ];
 
 #[test]
