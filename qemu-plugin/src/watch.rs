@@ -2,6 +2,7 @@
 
 use std::{
     cell::UnsafeCell,
+    collections::HashSet,
     ffi::c_void,
     fs,
     path::PathBuf,
@@ -33,6 +34,8 @@ struct Watch {
     meter: Mutex<Meter>,
     /// A region is open: code is translated with its accesses told.
     armed: AtomicBool,
+    /// Where the instructions lie that follow a mark which asks: a block may end between the two.
+    answers: Mutex<HashSet<u64>>,
     lanes: Vec<Own<Side>>,
 }
 
@@ -74,6 +77,7 @@ pub(crate) fn start(id: qemu_plugin_id_t, cpus: usize, arguments: &[String]) -> 
         switch: options.switch,
         meter: Mutex::new(Meter::new(machines, cpus)),
         armed: AtomicBool::new(false),
+        answers: Mutex::default(),
         lanes: (0..cpus).map(|_| Own::default()).collect(),
     };
     WATCH.set(watch).map_err(|_| "failed to start twice".to_owned())?;
@@ -109,7 +113,7 @@ impl Watch {
 unsafe extern "C" fn translate(_: qemu_plugin_id_t, block: *mut qemu_plugin_tb) {
     let Some(watch) = WATCH.get() else { return };
     let armed = watch.armed.load(Ordering::Relaxed);
-    let mut asked = false;
+    let mut answers = watch.answers.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: QEMU's block, and its callback runs.
     for instruction in unsafe { api::instructions(block) } {
         let address = instruction.address();
@@ -123,12 +127,14 @@ unsafe extern "C" fn translate(_: qemu_plugin_id_t, block: *mut qemu_plugin_tb) 
             }
             continue;
         }
-        if (armed || asked) && instruction.bytes() != Some(SYSCALL) {
+        if (armed || answers.contains(&address)) && instruction.bytes() != Some(SYSCALL) {
             instruction.on_access(access);
         }
         let mark = instruction.bytes::<LENGTH>().and_then(|bytes| Mark::decode(&bytes));
-        asked = mark.is_some_and(Mark::looks_ahead);
         if let Some(mark) = mark {
+            if mark.looks_ahead() {
+                answers.insert(address + LENGTH as u64);
+            }
             instruction.on_execution(marked, mark.displacement() as usize);
         }
     }
