@@ -20,7 +20,7 @@ pub struct Access {
     pub huge: bool,
 }
 
-/// A place in memory, by its virtual and by its physical number: of a line or of a page.
+/// A place in memory, by its virtual and by its physical number: addresses over the size of a line or of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) virt: u64,
@@ -34,6 +34,22 @@ impl Place {
     /// The one behind, in both address spaces.
     pub(crate) const fn next(self) -> Self {
         Self { virt: self.virt.wrapping_add(1), phys: self.phys.wrapping_add(1) }
+    }
+}
+
+/// A page: the numbers are in its own size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    pub(crate) size: PageSize,
+    pub(crate) place: Place,
+}
+
+impl Page {
+    pub(crate) const NOWHERE: Self = Self { size: PageSize::Small, place: Place::NOWHERE };
+
+    /// The one behind, of the same size.
+    pub(crate) const fn next(self) -> Self {
+        Self { size: self.size, place: self.place.next() }
     }
 }
 
@@ -52,15 +68,16 @@ impl Access {
 
     /// How large the page is that it lies in.
     #[inline]
-    pub(crate) const fn page_size(&self) -> PageSize {
+    const fn page_size(&self) -> PageSize {
         if self.huge { PageSize::Huge } else { PageSize::Small }
     }
 
     /// The page of the first byte.
     #[inline]
-    pub(crate) const fn page(&self) -> Place {
-        let shift = self.page_size().shift();
-        Place { virt: self.vaddr >> shift, phys: self.paddr >> shift }
+    pub(crate) const fn page(&self) -> Page {
+        let size = self.page_size();
+        let place = Place { virt: self.vaddr >> size.shift(), phys: self.paddr >> size.shift() };
+        Page { size, place }
     }
 
     /// Does its last byte lie in another page than its first?

@@ -3,9 +3,9 @@
 use mthp_record::cost::Counts;
 
 use crate::{
-    access::{Access, Place},
+    access::{Access, Page, Place},
     cache::Cache,
-    machine::{Machine, PageSize, Prefetch},
+    machine::{Machine, Prefetch},
     tlb::Tlb,
     walk::Walker,
 };
@@ -25,8 +25,10 @@ pub struct Core {
     /// The line used last: the newest of its set, so to use it again changes nothing.
     line: Place,
     /// The page translated last, likewise.
-    page: Place,
-    size: PageSize,
+    page: Page,
+    /// What the levels of a batch have left to look up: kept for its memory only.
+    lines: Vec<Place>,
+    pages: Vec<Page>,
 }
 
 impl Core {
@@ -41,8 +43,9 @@ impl Core {
             walker: Walker::new(&machine.walk),
             prefetch: machine.prefetch,
             line: Place::NOWHERE,
-            page: Place::NOWHERE,
-            size: PageSize::Small,
+            page: Page::NOWHERE,
+            lines: Vec::new(),
+            pages: Vec::new(),
         }
     }
 
@@ -54,88 +57,94 @@ impl Core {
         self.stlb.clear();
         self.walker.clear();
         self.line = Place::NOWHERE;
-        self.page = Place::NOWHERE;
+        self.page = Page::NOWHERE;
     }
 
     /// Takes accesses, in their order, and adds to `counts` what they did. `l3` is [`Machine::new_l3`]'s, shared by
     /// all cores of the machine.
-    pub fn run(&mut self, mut l3: Option<&mut Cache>, batch: &[Access], counts: &mut Counts) {
+    ///
+    /// Each level is a filter: what it does not have goes on to the next, in the same order. So a level can take
+    /// the whole batch before the next one sees any of it, and few levels' memory is touched at a time.
+    pub fn run(&mut self, l3: Option<&mut Cache>, batch: &[Access], counts: &mut Counts) {
         let mut done = Counts::default();
-        for access in batch {
-            self.translate(access, &mut done);
-            let mut line = access.line();
-            self.fetch(line, l3.as_deref_mut(), &mut done);
-            for _ in 0..access.lines_behind() {
-                line = line.next();
-                self.fetch(line, l3.as_deref_mut(), &mut done);
-            }
-        }
+        self.translate(batch, &mut done);
+        self.fetch(batch, l3, &mut done);
         *counts = *counts + done;
     }
 
-    #[inline]
-    fn translate(&mut self, access: &Access, counts: &mut Counts) {
-        let (size, page) = (access.page_size(), access.page());
-        self.look_up(size, page, counts);
-        if access.spans_pages() {
-            self.look_up(size, page.next(), counts);
-        }
-    }
-
-    #[inline]
-    fn look_up(&mut self, size: PageSize, page: Place, counts: &mut Counts) {
-        if page == self.page && size == self.size {
-            return;
-        }
-        self.page = page;
-        self.size = size;
-        if self.dtlb.access(size, page) {
-            return;
-        }
-        counts.dtlb_misses += 1;
-        if self.stlb.access(size, page) {
-            return;
-        }
-        counts.walks += 1;
-        counts.walk_references += self.walker.walk(page.virt << size.shift(), size);
-    }
-
-    #[inline]
-    fn fetch(&mut self, line: Place, l3: Option<&mut Cache>, counts: &mut Counts) {
-        counts.l1_accesses += 1;
-        if line == self.line {
-            return;
-        }
-        self.line = line;
-        if !self.l1d.access(line) {
-            self.miss(line, l3, counts);
-        }
-    }
-
-    /// A line that the first level did not have.
-    fn miss(&mut self, line: Place, mut l3: Option<&mut Cache>, counts: &mut Counts) {
-        counts.l1_misses += 1;
-        if !self.l2.access(line) {
-            counts.l2_misses += 1;
-            if !l3.as_deref_mut().is_some_and(|l3| l3.access(line)) {
-                counts.l3_misses += 1;
+    fn translate(&mut self, batch: &[Access], counts: &mut Counts) {
+        let mut pages = std::mem::take(&mut self.pages);
+        pages.clear();
+        for access in batch {
+            let page = access.page();
+            if page != self.page {
+                pages.push(page);
+                self.page = page;
+            }
+            if access.spans_pages() {
+                let next = page.next();
+                pages.push(next);
+                self.page = next;
             }
         }
-        if self.prefetch == Prefetch::NextLine {
-            self.prefetch(line, l3, counts);
-        }
+        pages.retain(|page| !self.dtlb.access(*page));
+        counts.dtlb_misses += pages.len() as u64;
+        pages.retain(|page| !self.stlb.access(*page));
+        counts.walks += pages.len() as u64;
+        counts.walk_references += pages.iter().map(|page| self.walker.walk(*page)).sum::<u64>();
+        self.pages = pages;
     }
 
-    /// Brings the line behind into the second level, through the third, unless it is there already.
-    fn prefetch(&mut self, line: Place, l3: Option<&mut Cache>, counts: &mut Counts) {
-        let next = line.next();
-        if next.phys >> PAGE_LINES != line.phys >> PAGE_LINES || self.l2.holds(next) {
-            return;
+    fn fetch(&mut self, batch: &[Access], l3: Option<&mut Cache>, counts: &mut Counts) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.clear();
+        for access in batch {
+            let mut line = access.line();
+            let behind = access.lines_behind();
+            counts.l1_accesses += 1 + behind;
+            if line != self.line {
+                lines.push(line);
+            }
+            for _ in 0..behind {
+                line = line.next();
+                lines.push(line);
+            }
+            self.line = line;
         }
-        counts.prefetches += 1;
-        self.l2.access(next);
+        lines.retain(|line| !self.l1d.access(*line));
+        counts.l1_misses += lines.len() as u64;
+        match self.prefetch {
+            Prefetch::None => self.fetch_behind(&mut lines, l3, counts),
+            Prefetch::NextLine => self.fetch_and_prefetch(&lines, l3, counts),
+        }
+        self.lines = lines;
+    }
+
+    /// Lines that the first level did not have.
+    fn fetch_behind(&mut self, lines: &mut Vec<Place>, l3: Option<&mut Cache>, counts: &mut Counts) {
+        lines.retain(|line| !self.l2.access(*line));
+        counts.l2_misses += lines.len() as u64;
         if let Some(l3) = l3 {
-            l3.access(next);
+            lines.retain(|line| !l3.access(*line));
+        }
+        counts.l3_misses += lines.len() as u64;
+    }
+
+    /// The same; after each one the line behind is brought into the second level, through the third, unless it is
+    /// there already.
+    fn fetch_and_prefetch(&mut self, lines: &[Place], mut l3: Option<&mut Cache>, counts: &mut Counts) {
+        let mut in_l3 = |line| l3.as_deref_mut().is_some_and(|l3| l3.access(line));
+        for line in lines {
+            if !self.l2.access(*line) {
+                counts.l2_misses += 1;
+                counts.l3_misses += u64::from(!in_l3(*line));
+            }
+            let next = line.next();
+            if next.phys >> PAGE_LINES == line.phys >> PAGE_LINES && !self.l2.holds(next) {
+                counts.prefetches += 1;
+                self.l2.access(next);
+                in_l3(next);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One level of TLB: an array for each page size, or one for both.
 
 use crate::{
-    access::Place,
+    access::{Page, Place},
     machine::{PageSize, TlbSpec},
     sets::Sets,
 };
@@ -50,13 +50,16 @@ impl Tlb {
 
     /// Translates a page: was its entry there? If not it is now, in the array for its size if there is one.
     #[inline]
-    pub(crate) fn access(&mut self, size: PageSize, page: Place) -> bool {
-        let (home, huge) = match size {
-            PageSize::Small => (self.small, false),
-            PageSize::Huge => (self.huge, true),
+    pub(crate) fn access(&mut self, page: Page) -> bool {
+        let home = match page.size {
+            PageSize::Small => self.small,
+            PageSize::Huge => self.huge,
         };
         let Some(array) = home.and_then(|home| self.arrays.get_mut(home)) else { return false };
-        if huge { array.access_huge(page) } else { array.access_small(page) }
+        match page.size {
+            PageSize::Small => array.access_small(page.place),
+            PageSize::Huge => array.access_huge(page.place),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A page walk: how many entries of page tables it reads.
 
 use crate::{
+    access::Page,
     machine::{PageSize, Replacement, WalkSpec},
     sets::Sets,
 };
@@ -25,10 +26,11 @@ impl Walker {
         self.levels.iter_mut().flatten().for_each(Sets::clear);
     }
 
-    /// Walks to a virtual address, and says how many entries were read: the walk begins below the lowest level that
-    /// is kept, and keeps what it reads, save the entry that maps the page.
-    pub(crate) fn walk(&mut self, vaddr: u64, size: PageSize) -> u64 {
-        let lowest = match size {
+    /// Walks to a page, and says how many entries were read: the walk begins below the lowest level that is kept,
+    /// and keeps what it reads, save the entry that maps the page.
+    pub(crate) fn walk(&mut self, page: Page) -> u64 {
+        let vaddr = page.place.virt << page.size.shift();
+        let lowest = match page.size {
             PageSize::Small => 0,
             PageSize::Huge => 1,
         };

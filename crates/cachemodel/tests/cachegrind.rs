@@ -1,1 +1,2 @@
+//! Stub.
 fn main() {}
