@@ -7,7 +7,7 @@ use mthp_mark::Region;
 use mthp_record::result::{Polarity, Unit};
 use serde::{Deserialize, Serialize};
 
-use super::pmu::Pmu;
+use super::{frames, pmu::Pmu};
 use crate::{
     mem::{
         self, Area, KIB, Kind, PAGE,
@@ -77,6 +77,7 @@ pub fn prepare(phase: usize) -> Result<()> {
     mem::minor_faults()?;
     huge_blocks()?;
     mem::settle_own_pages()?;
+    frames::settle()?;
     mem::pin_gap(phase)?;
     Ok(())
 }

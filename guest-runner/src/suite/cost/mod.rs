@@ -9,6 +9,7 @@
 mod access;
 mod chase;
 mod ebizzy;
+mod frames;
 mod layout;
 mod malloc1;
 mod matvec;
