@@ -206,11 +206,12 @@ mod tests {
             let cases = Spec::parse(WORKLOAD, Path::new("")).unwrap().cases;
             let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
             let selection = Selection::of(&suite, &["placement/2MiB".to_owned()], &cases, &[], &patterns)?;
-            let names = selection.scenarios(false).0.into_iter().map(|scenario| scenario.name);
+            let names = selection.scenarios(true).0.into_iter().map(|scenario| scenario.name);
             Ok::<Vec<String>, BadInput>(names.collect())
         };
         assert_eq!(with(&["zen3"], &[]).unwrap(), [modelled]);
-        assert_eq!(with(&["zen3"], &["yolov5/*"]).unwrap(), [modelled]);
+        let all = with(&["zen3"], &["yolov5/*"]).unwrap();
+        assert!(all.len() > 1 && all.iter().all(|name| name.starts_with(modelled)), "{all:?}");
         for patterns in [[].as_slice(), &["yolov5/*"], &["yolov5/160-mod*", "yolov5/160"]] {
             assert!(
                 !with(&[], patterns).is_ok_and(|names| names.contains(&modelled.to_owned())),

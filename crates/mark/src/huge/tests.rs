@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// An anonymous mapping of some blocks, advised to be huge, and one block more to align it in.
+/// An anonymous mapping of some blocks, and one block more to align it in: the first is advised to stay small, the others
+/// to be huge.
 struct Memory {
     start: NonNull<std::ffi::c_void>,
     bytes: usize,
@@ -20,7 +21,11 @@ impl Memory {
         let start = unsafe { mmap_anonymous(None, size, protection, MapFlags::MAP_PRIVATE) }.unwrap();
         // SAFETY: the mapping is this one.
         unsafe { madvise(start, bytes, MmapAdvise::MADV_HUGEPAGE) }.unwrap();
-        Self { start, bytes }
+        let memory = Self { start, bytes };
+        let small = NonNull::new(start.as_ptr().with_addr(memory.first_block())).unwrap();
+        // SAFETY: the block lies in the mapping.
+        unsafe { madvise(small, BLOCK, MmapAdvise::MADV_NOHUGEPAGE) }.unwrap();
+        memory
     }
 
     fn first_block(&self) -> usize {
@@ -32,10 +37,10 @@ impl Memory {
         unsafe { self.start.as_ptr().with_addr(address).cast::<u8>().write_volatile(1) };
     }
 
-    /// What smaps says of huge pages in it, in KiB.
+    /// What smaps says of huge pages behind its first block, in KiB.
     fn huge_kib(&self) -> usize {
         let smaps = fs::read_to_string("/proc/self/smaps").unwrap();
-        let address = self.first_block();
+        let address = self.first_block() + BLOCK;
         let mut inside = false;
         let mut kib = 0;
         for line in smaps.lines() {
@@ -60,15 +65,16 @@ impl Drop for Memory {
 
 #[test]
 fn a_block_that_smaps_calls_huge_is_found_and_no_other() {
-    let memory = Memory::new(3);
+    let memory = Memory::new(4);
     let first = memory.first_block();
     memory.touch(first);
-    memory.touch(first + 2 * BLOCK + 7);
+    memory.touch(first + BLOCK);
+    memory.touch(first + 3 * BLOCK + 7);
     let inside = memory.start.as_ptr().addr()..memory.start.as_ptr().addr() + memory.bytes;
     let found: Vec<usize> = blocks().unwrap().into_iter().filter(|it| inside.contains(it)).collect();
     // A kernel that gives none for want of memory, or has none, gives none here too.
     assert_eq!(found.len() * BLOCK / 1024, memory.huge_kib());
-    assert!(found.iter().all(|it| [first, first + 2 * BLOCK].contains(it)), "{found:x?}");
+    assert!(found.iter().all(|it| [first + BLOCK, first + 3 * BLOCK].contains(it)), "{found:x?}");
 }
 
 #[test]
@@ -100,10 +106,13 @@ fn frames_must_follow_each_other_from_a_border_on() {
 
 #[test]
 fn frames_tell_what_the_scan_tells_where_they_may_be_seen() {
-    let memory = Memory::new(2);
+    let memory = Memory::new(3);
     let first = memory.first_block();
-    memory.touch(first);
-    let ranges = [first..first + BLOCK, first + BLOCK..first + 2 * BLOCK];
+    for page in 0..PAGES {
+        memory.touch(first + page * PAGE);
+    }
+    memory.touch(first + BLOCK);
+    let ranges = [first..first + BLOCK, first + BLOCK..first + 3 * BLOCK];
     let pagemap = File::open("/proc/self/pagemap").unwrap();
     let Ok(kpageflags) = File::open("/proc/kpageflags") else { return };
     match (by_scan(&pagemap, &ranges), by_frames(&pagemap, &kpageflags, &ranges)) {

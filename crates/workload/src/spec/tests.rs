@@ -40,7 +40,8 @@ fn the_shipped_workload_parses() {
     };
     let fast = names(|case| !case.slow && !case.scenario.is_modelled());
     assert_eq!(fast, ["yolov5/160", "yolov5/160-mmap-threshold", "yolov5/320"]);
-    assert_eq!(names(|case| case.scenario.is_modelled()), ["yolov5/160-modelled"]);
+    let modelled = names(|case| case.scenario.is_modelled());
+    assert_eq!(modelled, ["yolov5/160-modelled", "yolov5/160-modelled-mmap-threshold"]);
     for Case { scenario, .. } in &spec.cases {
         let order = &scenario.order;
         assert!(scenario.expected.is_some(), "{}", scenario.name);
