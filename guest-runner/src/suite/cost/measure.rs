@@ -76,8 +76,9 @@ pub fn prepare(phase: usize) -> Result<()> {
     // What is used later is used once before.
     mem::minor_faults()?;
     huge_blocks()?;
-    mem::settle_own_pages()?;
+    // First: so the process's own pages come from where all the others do.
     frames::settle()?;
+    mem::settle_own_pages()?;
     mem::pin_gap(phase)?;
     Ok(())
 }
