@@ -111,7 +111,7 @@ impl Core {
             }
             self.line = line;
         }
-        lines.retain(|line| !self.l1d.access(*line));
+        lines.retain(|line| !self.l1d.access_line(*line));
         counts.l1_misses += lines.len() as u64;
         match self.prefetch {
             Prefetch::None => self.fetch_behind(&mut lines, l3, counts),
@@ -122,10 +122,10 @@ impl Core {
 
     /// Lines that the first level did not have.
     fn fetch_behind(&mut self, lines: &mut Vec<Place>, l3: Option<&mut Cache>, counts: &mut Counts) {
-        lines.retain(|line| !self.l2.access(*line));
+        lines.retain(|line| !self.l2.access_line(*line));
         counts.l2_misses += lines.len() as u64;
         if let Some(l3) = l3 {
-            lines.retain(|line| !l3.access(*line));
+            lines.retain(|line| !l3.access_line(*line));
         }
         counts.l3_misses += lines.len() as u64;
     }
@@ -133,16 +133,16 @@ impl Core {
     /// The same; after each one the line behind is brought into the second level, through the third, unless it is
     /// there already.
     fn fetch_and_prefetch(&mut self, lines: &[Place], mut l3: Option<&mut Cache>, counts: &mut Counts) {
-        let mut in_l3 = |line| l3.as_deref_mut().is_some_and(|l3| l3.access(line));
+        let mut in_l3 = |line| l3.as_deref_mut().is_some_and(|l3| l3.access_line(line));
         for line in lines {
-            if !self.l2.access(*line) {
+            if !self.l2.access_line(*line) {
                 counts.l2_misses += 1;
                 counts.l3_misses += u64::from(!in_l3(*line));
             }
             let next = line.next();
             if next.phys >> PAGE_LINES == line.phys >> PAGE_LINES && !self.l2.holds(next) {
                 counts.prefetches += 1;
-                self.l2.access(next);
+                self.l2.access_line(next);
                 in_l3(next);
             }
         }
