@@ -1,6 +1,11 @@
 //! One cache: lines by their physical number, in sets.
 
-use crate::{access::Place, index::Index, machine::CacheSpec, sets::Sets};
+use crate::{
+    access::{LINE, Place},
+    index::Index,
+    machine::CacheSpec,
+    sets::Sets,
+};
 
 /// One cache.
 #[derive(Clone, Debug)]
@@ -22,9 +27,14 @@ impl Cache {
         self.sets.clear();
     }
 
-    /// Uses a line: was it there? If not it is now.
+    /// Uses the line at a virtual and a physical address: was it there? If not it is now.
+    pub fn access(&mut self, vaddr: u64, paddr: u64) -> bool {
+        self.access_line(Place { virt: vaddr / LINE, phys: paddr / LINE })
+    }
+
+    /// The same for a line by its numbers.
     #[inline]
-    pub(crate) fn access(&mut self, line: Place) -> bool {
+    pub(crate) fn access_line(&mut self, line: Place) -> bool {
         self.sets.access(self.index.set(line), line.phys)
     }
 

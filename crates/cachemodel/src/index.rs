@@ -83,3 +83,59 @@ fn fold(number: u64, bits: u32, mask: u64) -> u64 {
 fn slice(number: u64, slices: u64) -> u64 {
     ((u128::from(number.wrapping_mul(GOLDEN)) * u128::from(slices)) >> 64) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::machine;
+
+    fn index(of: &str) -> Index {
+        let l2 = format!("index = \"physical\"\nreplacement = \"lru\"\norigin = {{}}\n{of}");
+        Index::new(&machine(&[("l2", &l2)]).l2)
+    }
+
+    #[test]
+    fn sets_by_hand() {
+        let plain = "size-kib = 8\nways = 2\nsets = 64";
+        let hashed = "size-kib = 8\nways = 2\nsets = 64\nhash = true";
+        let odd = "size-kib = 6\nways = 2\nsets = 48";
+        let one = "size-kib = 1\nways = 16\nsets = 1\nhash = true";
+        for (of, line, set) in [
+            (plain, 0, 0),
+            (plain, 63, 63),
+            (plain, 64 + 5, 5),
+            (hashed, 5, 5),
+            (hashed, 64 + 5, 5 ^ 1),
+            (hashed, 7 << 12 | 3 << 6 | 5, 7 ^ 3 ^ 5),
+            (hashed, 1 << 57 | 9, 9 ^ 1 << 3),
+            (odd, 47, 47),
+            (odd, 48, 0),
+            (odd, 1_000_003, 1_000_003 % 48),
+            (one, 1_000_003, 0),
+        ] {
+            assert_eq!(index(of).set_of(0, line * 64 + 63), set, "line {line:#x} of {of:?}");
+        }
+    }
+
+    #[test]
+    fn a_cache_is_indexed_by_the_address_it_says() {
+        let physical = index("size-kib = 8\nways = 2\nsets = 64");
+        let virt = Index { by: IndexBy::Virtual, ..physical };
+        assert_eq!(physical.set_of(0x40, 0x80), 2);
+        assert_eq!(virt.set_of(0x40, 0x80), 1);
+    }
+
+    #[test]
+    fn slices_are_even_for_lines_that_only_differ_in_upper_bits() {
+        let sliced = index("size-kib = 1920\nways = 15\nsets = 256\nslices = 8");
+        // By hand: 3 · 0x9e37… = 0x1daa66d2b…, its lowest 64 bits times 8 over 2⁶⁴ is 6.
+        assert_eq!(sliced.set_of(0, 3 * 64), 6 * 256 + 3);
+        let mut lines = [0; 8];
+        for n in 0..8000_u64 {
+            let set = sliced.set_of(0, n << 21);
+            assert_eq!(set % 256, 0);
+            lines[set / 256] += 1;
+        }
+        assert!(lines.iter().all(|lines| (900..1100).contains(lines)), "{lines:?}");
+    }
+}

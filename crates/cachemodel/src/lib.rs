@@ -31,6 +31,8 @@ mod index;
 mod machine;
 mod occupancy;
 mod sets;
+#[cfg(test)]
+mod testing;
 mod tlb;
 mod walk;
 

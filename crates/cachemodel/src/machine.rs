@@ -39,6 +39,7 @@ pub struct Machine {
     #[serde(default, deserialize_with = "check::checked_list")]
     pub stlb: Vec<TlbSpec>,
     /// The paging-structure caches.
+    #[serde(deserialize_with = "check::checked")]
     pub walk: WalkSpec,
     /// What is fetched unasked.
     #[serde(default)]

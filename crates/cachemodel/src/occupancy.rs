@@ -65,3 +65,35 @@ impl OccupancyCounter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::machine;
+
+    fn at(address: u64) -> Access {
+        Access { vaddr: address + (5 << 12), paddr: address, size: 8, store: false, huge: false }
+    }
+
+    #[test]
+    fn each_line_counts_once_in_its_set() {
+        let mut counter = OccupancyCounter::new(&machine(&[]), 8);
+        // 16 sets of 64 bytes; the fourth access reaches into the next line.
+        let addresses = [0, 8, 1024, 2 * 64 - 4, 0, 2048];
+        counter.run(&addresses.map(at));
+        assert!(!counter.is_full());
+        let expected = Occupancy { sets: 16, ways: 2, accesses: 6, lines: vec![(0, 3), (1, 1), (2, 1)] };
+        assert_eq!(counter.finish(), expected);
+    }
+
+    #[test]
+    fn what_is_beyond_the_limit_does_not_count() {
+        let mut counter = OccupancyCounter::new(&machine(&[]), 3);
+        counter.run(&[at(0), at(64)]);
+        counter.run(&[at(128), at(192), at(256)]);
+        assert!(counter.is_full());
+        counter.run(&[at(320)]);
+        assert_eq!(counter.finish().accesses, 3);
+        assert_eq!(counter.finish().lines, [(0, 1), (1, 1), (2, 1)]);
+    }
+}
