@@ -7,6 +7,7 @@
 //! METHOD.md, "The cost model".
 
 pub mod cycles;
+pub mod figure;
 pub mod measure;
 pub mod metrics;
 mod number;
