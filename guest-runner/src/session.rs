@@ -54,13 +54,16 @@ fn work() -> Result<()> {
     let port = Port::open()?;
     let calm = thp::Calm::enter()?;
     let tests = suite::all().filter(|test| job.tests.iter().any(|pattern| selects(pattern, test.name)));
-    // The workload goes first, then the selftests: the last tests of the registry fragment memory.
-    let items: Vec<Item<'_>> = job
-        .scenarios
-        .iter()
+    // The workload goes first, then the selftests: the last tests of the registry fragment memory. A modelled scenario
+    // goes last: which pages its files took is not the same in every boot, and tests for the model see that.
+    let (modelled, watched): (Vec<_>, Vec<_>) =
+        job.scenarios.iter().partition(|scenario| scenario.is_modelled());
+    let items: Vec<Item<'_>> = watched
+        .into_iter()
         .map(Item::Scenario)
         .chain(job.selftests.iter().map(Item::Selftest))
         .chain(tests.map(Item::Test))
+        .chain(modelled.into_iter().map(Item::Scenario))
         .collect();
     port.send(&Message::Hello {
         nonce: job.nonce,

@@ -1,177 +1,198 @@
-//! An account's regions as metrics of the tests they belong to.
+//! From an account of a boot to metrics of its tests.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use mthp_record::{
     cost::{Account, Latencies, RegionAccount, is_modelled},
-    result::{Check, GUARD, Metric, Polarity, TestResult, Unit},
+    result::{Check, Metric, TestResult},
 };
 
-use crate::cycles;
+use crate::measure;
 
-/// Gives each completed test that is made for the model what was counted in its regions, and a guard that says whether the
-/// account covers it. The region of the test's own name gives `l2.misses[MACHINE]` and so on, a part `TEST/part` gives
-/// `part.l2.misses[MACHINE]`. `None` is a boot whose account was never written.
-pub fn attach(
-    account: Option<&Account>,
-    latencies: impl Fn(&str) -> Option<Latencies>,
-    tests: &mut [TestResult],
-) {
-    let fault = match account {
-        None => Some("the emulator left no account".to_owned()),
-        Some(account) => account.faults.first().cloned(),
-    };
-    let regions = account.map(|account| account.regions.as_slice()).unwrap_or_default();
-    for test in tests.iter_mut().filter(|test| is_modelled(&test.name) && test.outcome.is_completed()) {
-        let its: Vec<(&str, &RegionAccount)> = regions
-            .iter()
-            .filter_map(|region| part(&test.name, &region.name).map(|part| (part, region)))
-            .collect();
-        let observed = match &fault {
-            Some(fault) => fault.clone(),
-            None if its.is_empty() => "no region of the test".to_owned(),
-            None => "all of them".to_owned(),
-        };
-        let passed = fault.is_none() && !its.is_empty();
-        test.checks.push(Check {
-            name: format!("{GUARD}account"),
-            promise: "the emulator's account covers the test's regions".to_owned(),
-            passed,
-            observed,
-            expected: "all of them".to_owned(),
-        });
-        if passed {
-            for (part, region) in its {
-                test.metrics.extend(metrics(part, region, &latencies));
+/// The check that guards a test's numbers (see [`mthp_record::result::GUARD`]).
+pub const VALID_ACCOUNT: &str = "valid-account";
+
+/// Why an account cannot be used. No test has been changed then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The plugin found fault with the marks.
+    Marks(Vec<String>),
+    /// A region belongs to no test of the boot.
+    NoTest {
+        /// The region.
+        region: String,
+    },
+    /// Two regions have the same name.
+    Twice {
+        /// The region.
+        region: String,
+    },
+    /// A machine was modelled of which no latencies are known.
+    UnknownMachine {
+        /// The machine.
+        machine: String,
+    },
+    /// A region's counts are not those of the account's machines.
+    OtherMachines {
+        /// The region.
+        region: String,
+        /// The machine that is missing or too many.
+        machine: String,
+    },
+    /// The test says itself what only the account may say.
+    Taken {
+        /// The test.
+        test: String,
+        /// The name of the metric or check.
+        name: String,
+    },
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("failed to use the account of the cost model: ")?;
+        match self {
+            Self::Marks(faults) => write!(f, "{}", faults.join("; ")),
+            Self::NoTest { region } => write!(f, "the region {region} belongs to no test of the boot"),
+            Self::Twice { region } => write!(f, "it has the region {region} twice"),
+            Self::UnknownMachine { machine } => write!(f, "no latencies are known of its machine {machine}"),
+            Self::OtherMachines { region, machine } => {
+                write!(f, "the machine {machine} is not both in its list and in the region {region}")
             }
+            Self::Taken { test, name } => write!(f, "the test {test} has a {name} of its own"),
         }
     }
 }
 
-/// Which part of the test a region is: `""` for the one of its own name.
-fn part<'a>(test: &str, region: &'a str) -> Option<&'a str> {
-    let rest = region.strip_prefix(test)?;
-    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+impl std::error::Error for Fault {}
+
+/// Puts what was counted in each region onto the completed test that owns it: the one whose name is the region's,
+/// or the longest that is followed by a `/` in it. `latencies` knows the machines by name.
+///
+/// A test with regions gets the check [`VALID_ACCOUNT`], and its metrics if it holds: if every region saw an access.
+/// A completed test that is made for the model and has no region gets the failing check. Other tests are left as they are, and so are
+/// those that did not complete.
+///
+/// # Errors
+/// When the account cannot be used; then no test is changed.
+pub fn attach(
+    account: &Account,
+    latencies: impl Fn(&str) -> Option<Latencies>,
+    tests: &mut [TestResult],
+) -> Result<(), Fault> {
+    if !account.faults.is_empty() {
+        return Err(Fault::Marks(account.faults.clone()));
+    }
+    let machines = machines(account, latencies)?;
+    let owned = owners(account, tests)?;
+    let mut found = Vec::new();
+    for (at, test) in tests.iter().enumerate().filter(|(_, test)| test.outcome.is_completed()) {
+        let regions = owned.get(&at).map_or(&[][..], Vec::as_slice);
+        if regions.is_empty() && !is_modelled(&test.name) {
+            continue;
+        }
+        let guard = guard(regions);
+        let metrics = if guard.passed { metrics(&test.name, regions, &machines) } else { Vec::new() };
+        if let Some(name) = taken(test, &metrics) {
+            return Err(Fault::Taken { test: test.name.clone(), name });
+        }
+        found.push((at, guard, metrics));
+    }
+    for (at, guard, metrics) in found {
+        tests[at].checks.push(guard);
+        tests[at].metrics.extend(metrics);
+    }
+    Ok(())
 }
 
-fn metrics(
-    part: &str,
-    region: &RegionAccount,
-    latencies: &impl Fn(&str) -> Option<Latencies>,
-) -> Vec<Metric> {
-    let prefix = if part.is_empty() { String::new() } else { format!("{part}.") };
-    let metric = |name: String, value: u64, polarity: Polarity| Metric {
-        name: format!("{prefix}{name}"),
-        value: i64::try_from(value).unwrap_or(i64::MAX),
-        unit: Unit::Count,
-        polarity,
-    };
-    let mut metrics: Vec<Metric> =
-        [("loads", region.loads), ("stores", region.stores), ("crossings", region.crossings)]
-            .into_iter()
-            .map(|(name, value)| metric(name.to_owned(), value, Polarity::Neutral))
-            .collect();
-    for (machine, counts) in &region.machines {
-        let latencies = latencies(machine);
-        let mut add =
-            |name: &str, value| metrics.push(metric(format!("{name}[{machine}]"), value, Polarity::Lower));
-        add("l1.misses", counts.l1_misses);
-        add("l2.misses", counts.l2_misses);
-        if latencies.is_none_or(|latencies| latencies.l3.is_some()) {
-            add("l3.misses", counts.l3_misses);
+/// Gives every completed test that is made for the model the failing check: its boot has no account that can be used.
+pub fn refuse(why: &str, tests: &mut [TestResult]) {
+    for test in tests.iter_mut().filter(|test| is_modelled(&test.name) && test.outcome.is_completed()) {
+        test.checks.push(Check { passed: false, observed: why.to_owned(), ..guard(&[]) });
+    }
+}
+
+/// The account's machines with their latencies, in its order; every region has counts of all of them and no others.
+fn machines(
+    account: &Account,
+    latencies: impl Fn(&str) -> Option<Latencies>,
+) -> Result<Vec<(&str, Latencies)>, Fault> {
+    let asked: BTreeSet<&str> = account.machines.iter().map(String::as_str).collect();
+    for region in &account.regions {
+        let counted = region.machines.keys().map(String::as_str).collect();
+        if let Some(machine) = asked.symmetric_difference(&counted).next() {
+            return Err(Fault::OtherMachines { region: region.name.clone(), machine: (*machine).to_owned() });
         }
-        add("dtlb.misses", counts.dtlb_misses);
-        add("walks", counts.walks);
-        add("walk-refs", counts.walk_references);
-        if let Some(latencies) = latencies {
-            add("model-cycles", cycles(counts, &latencies));
+    }
+    let known =
+        |name: &'_ String| latencies(name).ok_or_else(|| Fault::UnknownMachine { machine: name.clone() });
+    account.machines.iter().map(|name| Ok((name.as_str(), known(name)?))).collect()
+}
+
+/// The regions of each test, by its place.
+fn owners<'a>(
+    account: &'a Account,
+    tests: &[TestResult],
+) -> Result<BTreeMap<usize, Vec<&'a RegionAccount>>, Fault> {
+    let mut owned: BTreeMap<usize, Vec<&RegionAccount>> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for region in &account.regions {
+        if !seen.insert(&region.name) {
+            return Err(Fault::Twice { region: region.name.clone() });
+        }
+        let owns = |test: &TestResult| part(&test.name, &region.name).is_some();
+        let of =
+            tests.iter().enumerate().filter(|(_, test)| owns(test)).max_by_key(|(_, test)| test.name.len());
+        let (at, _) = of.ok_or_else(|| Fault::NoTest { region: region.name.clone() })?;
+        owned.entry(at).or_default().push(region);
+    }
+    Ok(owned)
+}
+
+/// Which part of a test a region is: `Some(None)` for the whole, `None` for one of another test.
+fn part<'a>(test: &str, region: &'a str) -> Option<Option<&'a str>> {
+    match region.strip_prefix(test)? {
+        "" => Some(None),
+        rest => rest.strip_prefix('/').filter(|part| !part.is_empty()).map(Some),
+    }
+}
+
+fn guard(regions: &[&RegionAccount]) -> Check {
+    let empty = regions.iter().find(|region| region.loads == 0 && region.stores == 0);
+    let (passed, observed) = match (regions.len(), empty) {
+        (0, _) => (false, "no region".to_owned()),
+        (_, Some(region)) => (false, format!("no access in the region {}", region.name)),
+        (1, None) => (true, "1 region".to_owned()),
+        (n, None) => (true, format!("{n} regions")),
+    };
+    Check {
+        name: VALID_ACCOUNT.to_owned(),
+        promise: "the emulator's account covers the test's regions".to_owned(),
+        passed,
+        observed,
+        expected: "accesses in each region, and at least one region".to_owned(),
+    }
+}
+
+fn metrics(test: &str, regions: &[&RegionAccount], machines: &[(&str, Latencies)]) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for region in regions {
+        let part = part(test, &region.name).flatten();
+        metrics.extend(measure::of_all(part, region));
+        for (machine, latencies) in machines {
+            let counts = region.machines.get(*machine).copied().unwrap_or_default();
+            metrics.extend(measure::of_machine(part, machine, &counts, latencies));
         }
     }
     metrics
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use mthp_record::{cost::Counts, result::Outcome};
-
-    use super::*;
-
-    fn test(name: &str, outcome: Outcome) -> TestResult {
-        TestResult {
-            name: name.to_owned(),
-            outcome,
-            checks: Vec::new(),
-            metrics: Vec::new(),
-            agreements: Vec::new(),
-            evidence: BTreeMap::new(),
-        }
-    }
-
-    fn region(name: &str, loads: u64) -> RegionAccount {
-        let counts = Counts {
-            l1_accesses: loads,
-            l1_misses: 9,
-            l2_misses: 7,
-            l3_misses: 7,
-            walks: 2,
-            ..Counts::default()
-        };
-        let machines = [("zen3", counts), ("small", counts)].map(|(name, counts)| (name.to_owned(), counts));
-        RegionAccount { name: name.to_owned(), loads, machines: machines.into(), ..RegionAccount::default() }
-    }
-
-    fn latencies(machine: &str) -> Option<Latencies> {
-        let l3 = (machine == "zen3").then_some(40);
-        Some(Latencies { l1: 4, l2: 12, l3, memory: 200, stlb: 7, walk_reference: 10 })
-    }
-
-    fn attached(account: Option<&Account>) -> Vec<TestResult> {
-        let crashed = Outcome::Crashed { how: "11".to_owned() };
-        let mut tests = [
-            test("cost/a", Outcome::Completed),
-            test("cost/a-2", Outcome::Completed),
-            test("cost/crashed", crashed),
-            test("placement/3MiB", Outcome::Completed),
-        ];
-        attach(account, latencies, &mut tests);
-        tests.into()
-    }
-
-    fn value(test: &TestResult, name: &str) -> Option<i64> {
-        test.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value)
-    }
-
-    #[test]
-    fn a_region_belongs_to_the_test_whose_name_it_has() {
-        let regions = vec![region("cost/a", 10), region("cost/a/b", 20), region("cost/a-2/b", 30)];
-        let tests = attached(Some(&Account { regions, ..Account::default() }));
-        assert_eq!(value(&tests[0], "loads"), Some(10));
-        assert_eq!(value(&tests[0], "b.loads"), Some(20));
-        assert_eq!(value(&tests[0], "l2.misses[zen3]"), Some(7));
-        assert_eq!(value(&tests[0], "b.walks[small]"), Some(2));
-        assert_eq!(value(&tests[0], "l3.misses[small]"), None, "it has no third level");
-        assert_eq!(value(&tests[1], "loads"), None);
-        assert_eq!(value(&tests[1], "b.loads"), Some(30));
-        assert!(tests[0].checks[0].passed && tests[1].checks[0].passed);
-        assert!(tests[2].checks.is_empty() && tests[3].checks.is_empty());
-    }
-
-    #[test]
-    fn without_a_whole_account_nothing_is_said_of_the_test() {
-        let regions = vec![region("cost/a", 10)];
-        let faulty =
-            Account { regions: regions.clone(), faults: vec!["odd".to_owned()], ..Account::default() };
-        let partial = Account { regions, ..Account::default() };
-        for (account, which, observed) in [
-            (None, 0, "the emulator left no account"),
-            (Some(&faulty), 0, "odd"),
-            (Some(&partial), 1, "no region of the test"),
-        ] {
-            let tests = attached(account);
-            assert!(tests[which].metrics.is_empty());
-            let guard = &tests[which].checks[0];
-            assert_eq!((guard.passed, guard.observed.as_str()), (false, observed));
-            assert!(guard.name.starts_with(GUARD));
-        }
-    }
+/// A name that the test has given already.
+fn taken(test: &TestResult, metrics: &[Metric]) -> Option<String> {
+    let metric = metrics.iter().find(|new| test.metrics.iter().any(|old| old.name == new.name));
+    let check = test.checks.iter().find(|check| check.name == VALID_ACCOUNT).map(|check| &check.name);
+    metric.map(|metric| &metric.name).or(check).cloned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,7 @@ use mthp_vm::{
 
 use crate::{
     event::{Event, Events},
-    model::Model,
+    model::{Model, account_name},
     schedule, selftests,
     stop::Stop,
     workload::Loaded,
@@ -123,7 +123,7 @@ impl Setting {
             .with_context(|| format!("failed to make a file in {}", self.folder.display()))?;
         fs::write(file.path(), archive)
             .with_context(|| format!("failed to write {}", file.path().display()))?;
-        let account = self.folder.join(format!("account-{side}-{index}.json"));
+        let account = self.folder.join(account_name(side, index));
         let plugin = match self.accel {
             Accel::Tcg => self.model.plugin(vmlinux, &account)?,
             Accel::Kvm => None,

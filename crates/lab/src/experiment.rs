@@ -153,6 +153,10 @@ fn fill(
     }
     let comparison = compare(&boots, &suite.gates, chosen.accel == Accel::Tcg);
     load.draw(&boots, folder)?;
+    let drawn = setting.model.draw(&comparison, folder)?;
+    if !drawn.is_empty() {
+        report.notes.push(format!("what the cost model counted: {}", drawn.join(", ")));
+    }
     report.timings = timings.into_vec();
     report.complete(boots, comparison);
     if let Some(answers) = terminal::answers(report, ANSWERS_WIDTH) {

@@ -1,5 +1,6 @@
 //! The cost model of a run: the plugin that counts, the machines that are modelled, and the account of a boot.
 
+mod picture;
 mod plugin;
 mod symbol;
 
@@ -14,7 +15,7 @@ use mthp_cachemodel::Machine;
 use mthp_judge::suite::Suite;
 use mthp_kernel::BadInput;
 use mthp_record::{
-    boot::BootRecord,
+    boot::{BootRecord, Side},
     cost::{Account, Latencies, is_modelled},
     result::Outcome,
 };
@@ -115,8 +116,16 @@ impl Model {
             }
             Self::Ready(_) if plan.plugin.is_none() => {}
             Self::Ready(ready) => {
-                let account = read(account)?;
-                mthp_cost::attach(account.as_ref(), |name| ready.latencies(name), &mut record.tests);
+                let attached = match read(account)? {
+                    None => Err("the emulator left no account".to_owned()),
+                    Some(account) => {
+                        mthp_cost::attach(&account, |name| ready.latencies(name), &mut record.tests)
+                            .map_err(|fault| fault.to_string())
+                    }
+                };
+                if let Err(why) = attached {
+                    mthp_cost::metrics::refuse(&why, &mut record.tests);
+                }
             }
         }
         Ok(())
@@ -137,6 +146,11 @@ impl Modelled {
             .map_err(|error| BadInput(format!("failed to read the machine {}: {error}", file.display())))?;
         Ok(Self { name: name.to_owned(), file, machine })
     }
+}
+
+/// The name of a boot's account in the report's folder.
+pub(crate) fn account_name(side: Side, index: u32) -> String {
+    format!("account-{side}-{index}.json")
 }
 
 /// The account that the plugin left, if it came to the end of the boot.

@@ -16,7 +16,7 @@ pub struct Latencies {
     pub l3: Option<u32>,
     /// One that memory has.
     pub memory: u32,
-    /// What a translation adds that the second-level TLB has.
+    /// What the look into the second-level TLB adds, for a translation that the first level did not have.
     pub stlb: u32,
     /// What each entry of a page table adds that a walk reads.
     pub walk_reference: u32,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     isolate::isolated,
-    mem::{self, KIB, Kind, PAGE},
+    mem::{self, Kind},
     suite::{Findings, Test},
 };
 
@@ -97,6 +97,7 @@ fn expected(rows: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mem::{KIB, PAGE};
 
     #[test]
     fn the_sum_is_that_of_matrices_in_memory() {
