@@ -18,7 +18,8 @@ pub(crate) const NOTABLE: i64 = 5;
 pub(crate) struct Row<'a> {
     pub test: &'a str,
     pub part: Option<&'a str>,
-    /// The test it repeats with another physical layout, and the layout's number.
+    /// The test whose region it repeats with another physical layout, and the layout's number. A part `layout-N`
+    /// repeats its own test, a test `…-layout-N` the one without the ending.
     pub layout_of: Option<(&'a str, u32)>,
     pub machine: &'a Machine,
     pub values: BTreeMap<Measure, Pair<Range>>,
@@ -53,8 +54,11 @@ fn of_test<'a>(
             parts.entry(name.part).or_default().insert(name.measure, sides);
         }
     }
-    let layout_of = layout(&test.name).filter(|(of, _)| all.iter().any(|other| other.name == *of));
-    parts.into_iter().map(move |(part, values)| Row { test: &test.name, part, layout_of, machine, values })
+    let own = layout(&test.name).filter(|(of, _)| all.iter().any(|other| other.name == *of));
+    parts.into_iter().map(move |(part, values)| {
+        let layout_of = part.and_then(layout_part).map(|number| (test.name.as_str(), number)).or(own);
+        Row { test: &test.name, part, layout_of, machine, values }
+    })
 }
 
 /// The test that `…-layout-N` repeats, and N.
@@ -63,7 +67,26 @@ fn layout(test: &str) -> Option<(&str, u32)> {
     Some((of, number.parse().ok()?))
 }
 
+fn layout_part(part: &str) -> Option<u32> {
+    part.strip_prefix("layout-")?.parse().ok()
+}
+
+/// What is counted and drawn of a machine: the whole of each test, or its parts where there is no whole, since a
+/// part's accesses are the whole's as well. No layouts.
+pub(crate) fn main<'r, 'a>(rows: &'r [Row<'a>], machine: &'r Machine) -> impl Iterator<Item = &'r Row<'a>> {
+    let rows = rows.iter().filter(move |row| row.machine == machine && row.layout_of.is_none());
+    let all = rows.clone();
+    rows.filter(move |row| {
+        row.part.is_none() || !all.clone().any(|whole| whole.test == row.test && whole.part.is_none())
+    })
+}
+
 impl Row<'_> {
+    /// The test, and which part of it.
+    pub(crate) fn region(&self) -> String {
+        self.part.map_or_else(|| self.test.to_owned(), |part| format!("{}/{part}", self.test))
+    }
+
     pub(crate) fn get(&self, measure: Measure) -> Option<&Pair<Range>> {
         self.values.get(&measure)
     }
@@ -118,6 +141,20 @@ mod tests {
         let (comparison, machines) = (sample::compared(&tests, &tests), sample::machines());
         assert_eq!(rows(&comparison, &machines)[0].layout_of, None);
         assert_eq!(layout("cost/a-layout-x"), None);
+    }
+
+    #[test]
+    fn parts_stand_for_a_test_without_a_whole() {
+        let of = |name: &str| sample::region(name, [(1, 1); 4]);
+        let regions =
+            vec![of("cost/a"), of("cost/a/x"), of("cost/b/x"), of("cost/b/y"), of("cost/b/layout-2")];
+        let mut tests = vec![sample::test("cost/a"), sample::test("cost/b")];
+        crate::attach(&sample::account(regions), sample::latencies, &mut tests).unwrap();
+        let (comparison, machines) = (sample::compared(&tests, &tests), sample::machines());
+        let rows = rows(&comparison, &machines);
+        let names: Vec<_> = main(&rows, &machines[0]).map(Row::region).collect();
+        assert_eq!(names, ["cost/a", "cost/b/x", "cost/b/y"]);
+        assert!(rows.iter().any(|row| row.layout_of == Some(("cost/b", 2))));
     }
 
     #[test]

@@ -50,13 +50,13 @@ fn of_machine(rows: &[Row<'_>], machine: &Machine) -> String {
         ("page walks", Measure::Walks),
         ("model cycles", Measure::ModelCycles),
     ];
-    out.push_str("| test |");
+    out.push_str("| region |");
     for (title, _) in columns {
         let _ = write!(out, " {title} | × |");
     }
     let _ = writeln!(out, "\n|---|{}", "--:|--:|".repeat(columns.len()));
     for row in rows {
-        let _ = write!(out, "| {} |", region(row));
+        let _ = write!(out, "| {} |", code(&row.region()));
         for (_, measure) in columns {
             match row.get(measure) {
                 Some(sides) => {
@@ -68,14 +68,6 @@ fn of_machine(rows: &[Row<'_>], machine: &Machine) -> String {
         out.push('\n');
     }
     out
-}
-
-/// The test, and which part of it.
-fn region(row: &Row<'_>) -> String {
-    match row.part {
-        Some(part) => format!("{}: {}", code(row.test), cell(part)),
-        None => code(row.test),
-    }
 }
 
 /// A name as code, which nothing in it can end.

@@ -70,7 +70,7 @@ impl Canvas<'_> {
         let style =
             TextStyle { color: color.to_backend_color(), ..TextStyle::from((FONT, size).into_font()) };
         let style = style.pos(Pos::new(across, VPos::Center));
-        self.area.draw(&Text::new(text::clean(told), at, style)).map_err(drawing)
+        self.area.draw(&Text::new(harmless(told), at, style)).map_err(drawing)
     }
 
     pub(super) fn line(&self, from: Point, to: Point, width: u32, color: RGBColor) -> Result<()> {
@@ -90,9 +90,14 @@ impl Canvas<'_> {
     }
 }
 
+/// A line that a picture may hold: XML forbids two characters besides those that control.
+fn harmless(told: &str) -> String {
+    text::clean(told).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
 /// The text, or as much of it as fits into so many pixels.
 pub(super) fn fit(told: &str, width: i32, size: i32) -> String {
-    let told = text::clean(told);
+    let told = harmless(told);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

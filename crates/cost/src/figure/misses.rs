@@ -11,7 +11,7 @@ use crate::{
     Machine,
     measure::Measure,
     number::{Range, change, grouped, ratio},
-    summary::rows,
+    summary::{main, rows},
 };
 
 const WIDTH: u32 = 1160;
@@ -30,14 +30,14 @@ const BELOW: i32 = 34;
 const MARK: i32 = 7;
 const SQUARE: i32 = 4;
 
-/// A test with its rows: a machine each.
+/// A region with its rows: a machine each.
 struct Group<'a> {
-    test: &'a str,
+    region: String,
     rows: Vec<(&'a Machine, Pair<Range>)>,
 }
 
 /// Draws the second level's misses of every test on every machine, base and patched as marks on one axis, with their
-/// values. Layouts and parts are left to the page.
+/// values. Layouts, and parts of a test that has a whole, are left to the page.
 ///
 /// # Errors
 /// When the drawing library fails.
@@ -65,13 +65,16 @@ pub fn misses(comparison: &Comparison, machines: &[Machine]) -> Result<String> {
 
 fn groups<'a>(comparison: &'a Comparison, machines: &'a [Machine]) -> Vec<Group<'a>> {
     let rows = rows(comparison, machines);
-    let of = |test: &'a str| {
-        let rows =
-            rows.iter().filter(|row| row.test == test && row.part.is_none() && row.layout_of.is_none());
-        let rows: Vec<_> = rows.filter_map(|row| Some((row.machine, *row.get(Measure::L2Misses)?))).collect();
-        Group { test, rows }
-    };
-    comparison.tests.iter().map(|test| of(&test.name)).filter(|group| !group.rows.is_empty()).collect()
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for row in machines.iter().flat_map(|machine| main(&rows, machine)) {
+        let Some(sides) = row.get(Measure::L2Misses) else { continue };
+        let region = row.region();
+        match groups.iter_mut().find(|group| group.region == region) {
+            Some(group) => group.rows.push((row.machine, *sides)),
+            None => groups.push(Group { region, rows: vec![(row.machine, *sides)] }),
+        }
+    }
+    groups
 }
 
 fn height(group: &Group<'_>) -> i32 {
@@ -111,7 +114,7 @@ fn axis(canvas: &Canvas<'_>, scale: &Scale, top: i32, bottom: i32) -> Result<()>
 }
 
 fn draw(canvas: &Canvas<'_>, group: &Group<'_>, scale: &Scale, top: i32) -> Result<()> {
-    canvas.text(&fit(group.test, AXIS.1 - NAMES, SIZE), (12, top + 14), SIZE, BLACK)?;
+    canvas.text(&fit(&group.region, AXIS.1 - NAMES, SIZE), (12, top + 14), SIZE, BLACK)?;
     for ((machine, sides), y) in group.rows.iter().zip((top + HEAD + ROW / 2 - 2..).step_by(21)) {
         let name = if machine.what_if { format!("{} (what if)", machine.name) } else { machine.name.clone() };
         canvas.text(&fit(&name, AXIS.0 - NAMES - 16, SIZE), (NAMES, y), SIZE, GREY)?;

@@ -1,10 +1,7 @@
 //! Where a region's lines lie in the sets of a cache: whether they share a few or have all of them.
 
 use anyhow::Result;
-use mthp_judge::{
-    compare::Pair,
-    text::{clean, count},
-};
+use mthp_judge::{compare::Pair, text::count};
 use mthp_record::cost::Occupancy;
 
 use super::{
@@ -50,8 +47,7 @@ pub fn occupancy(test: &str, machine: &Machine, kernels: &Pair<Kernel<'_>>) -> R
     svg((WIDTH, tall), |canvas| {
         let room = i32::try_from(WIDTH).unwrap_or(0) - 24;
         canvas.text(&fit(test, room, TITLE), (12, 18), TITLE, BLACK)?;
-        let (title, name, accesses) =
-            (clean(&machine.title), clean(&machine.name), kernels.base.occupancy.accesses);
+        let (title, name, accesses) = (&machine.title, &machine.name, kernels.base.occupancy.accesses);
         let place = format!(
             "{title} ({name}): different lines in each set of the second-level cache, first {} accesses",
             grouped(accesses.into())
@@ -76,7 +72,7 @@ fn tallest(occupancy: &Occupancy) -> u32 {
 
 fn panel(canvas: &Canvas<'_>, side: &str, kernel: &Kernel<'_>, highest: f64, top: i32) -> Result<()> {
     let it = kernel.occupancy;
-    let name = format!("{side}, {}: ", clean(kernel.name));
+    let name = format!("{side}, {}: ", kernel.name);
     canvas.text(&format!("{name}{}", told(it)), (12, top + 16), SIZE, BLACK)?;
     let bottom = top + HEAD + BARS;
     let columns = columns(it);

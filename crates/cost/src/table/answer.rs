@@ -4,24 +4,22 @@ use std::fmt::Write as _;
 
 use mthp_judge::text::count;
 
-use super::{cell, region};
+use super::{cell, code};
 use crate::{
     Machine,
     measure::Measure,
     number::{exact, grouped, ratio},
-    summary::{NOTABLE, Row, Way},
+    summary::{NOTABLE, Row, Way, main},
 };
 
 pub(super) fn render(rows: &[Row<'_>], machines: &[Machine]) -> String {
     let mut out = String::new();
     for machine in machines.iter().filter(|machine| !machine.what_if) {
-        // A part's accesses are the whole's as well.
-        let is_whole =
-            |row: &&Row<'_>| row.machine == machine && row.layout_of.is_none() && row.part.is_none();
-        let rows: Vec<_> = rows.iter().filter(is_whole).collect();
+        let rows: Vec<_> = main(rows, machine).collect();
         if !rows.is_empty() {
-            let (title, name, tests) = (cell(&machine.title), cell(&machine.name), count(rows.len(), "test"));
-            let _ = writeln!(out, "- **{title}** ({name}), {tests}: {}", of(&rows));
+            let (title, name, regions) =
+                (cell(&machine.title), cell(&machine.name), count(rows.len(), "region"));
+            let _ = writeln!(out, "- **{title}** ({name}), {regions}: {}", of(&rows));
         }
     }
     if out.is_empty() {
@@ -35,7 +33,7 @@ pub(super) fn render(rows: &[Row<'_>], machines: &[Machine]) -> String {
     out
 }
 
-/// `L2 misses: more in 1, fewer in 1, alike in 2 of 4 tests; most in …`
+/// `L2 misses more in 1, alike in 2; page walks …. Largest change: …`
 fn of(rows: &[&Row<'_>]) -> String {
     let told = [
         ("L2 misses", Measure::L2Misses),
@@ -49,7 +47,8 @@ fn of(rows: &[&Row<'_>]) -> String {
         let times =
             if sides.starts_with(|c: char| c.is_ascii_digit()) { format!("{sides} times") } else { sides };
         let (base, patched) = (grouped(base), grouped(patched));
-        let _ = write!(out, ". Largest change: {}, {base} → {patched} L2 misses ({times})", region(row));
+        let _ =
+            write!(out, ". Largest change: {}, {base} → {patched} L2 misses ({times})", code(&row.region()));
     }
     out + "."
 }

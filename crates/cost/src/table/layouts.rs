@@ -6,50 +6,56 @@ use mthp_judge::compare::Pair;
 
 use super::{cell, code};
 use crate::{
+    Machine,
     measure::Measure,
     number::{Range, change, exact, range, real, times},
     summary::Row,
 };
 
 pub(super) fn render(rows: &[Row<'_>]) -> String {
-    let lines: Vec<_> = rows
-        .iter()
-        .filter(|row| row.layout_of.is_none() && row.part.is_none())
-        .filter_map(|row| line(row, rows))
-        .collect();
+    let mut tests: Vec<(&str, &Machine)> = Vec::new();
+    for row in rows {
+        let test = row.layout_of.map(|(of, _)| (of, row.machine));
+        tests.extend(test.filter(|test| !tests.contains(test)));
+    }
+    let lines: Vec<_> = tests.into_iter().filter_map(|(of, machine)| line(of, machine, rows)).collect();
     if lines.is_empty() {
         return String::new();
     }
     format!(
-        "\n## With other physical layouts\n\nL2 misses of the same test where the guest's pages were shuffled before \
-         it, lowest to highest.\n\n| test | machine | as allocated | layouts | base | patched | × in each | the \
-         kernels |\n|---|---|--:|---|--:|--:|--:|---|\n{}",
+        "\n## With other physical layouts\n\nL2 misses as the page allocator lays the memory out, and of the same \
+         accesses where the guest's free pages were shuffled before: lowest to highest.\n\n| test | machine | as \
+         allocated | layouts | base | patched | × in each | the kernels |\n\
+         |---|---|--:|---|--:|--:|--:|---|\n{}",
         lines.concat()
     )
 }
 
-fn line(row: &Row<'_>, rows: &[Row<'_>]) -> Option<String> {
-    let as_allocated = row.get(Measure::L2Misses)?;
-    let mut layouts: Vec<(u32, &Pair<Range>)> = rows
-        .iter()
-        .filter(|other| other.machine == row.machine && other.part.is_none())
-        .filter_map(|other| {
-            Some((other.layout_of.filter(|(of, _)| *of == row.test)?.1, other.get(Measure::L2Misses)?))
+/// One test on one machine. As allocated is the test itself, or else its layout 0.
+fn line(of: &str, machine: &Machine, rows: &[Row<'_>]) -> Option<String> {
+    let here = || rows.iter().filter(|row| row.machine == machine);
+    let itself = here().find(|row| row.test == of && row.part.is_none());
+    let mut layouts: Vec<(u32, &Pair<Range>)> = here()
+        .filter_map(|row| {
+            Some((row.layout_of.filter(|(other, _)| *other == of)?.1, row.get(Measure::L2Misses)?))
         })
         .collect();
     layouts.sort_by_key(|(number, _)| *number);
-    let all = Pair {
-        base: hull(layouts.iter().map(|(_, it)| it.base))?,
-        patched: hull(layouts.iter().map(|(_, it)| it.patched))?,
+    let as_allocated = match itself {
+        Some(itself) => itself.get(Measure::L2Misses).map(change),
+        None if layouts.first().is_some_and(|(number, _)| *number == 0) => Some(change(layouts.remove(0).1)),
+        None => None,
     };
+    let hull = |side: fn(&Pair<Range>) -> Range| hull(layouts.iter().map(|(_, sides)| side(sides)));
+    let all = Pair { base: hull(|sides| sides.base)?, patched: hull(|sides| sides.patched)? };
     let numbers: Vec<_> = layouts.iter().map(|(number, _)| *number).collect();
     let mut out = String::new();
     let _ = writeln!(
         out,
         "| {} | {} | {} | {} | {} | {} | {} | {} |",
-        code(row.test),
-        cell(&row.machine.name),
-        change(as_allocated),
+        code(of),
+        cell(&machine.name),
+        as_allocated.unwrap_or_else(|| "–".to_owned()),
         named(&numbers),
         range(all.base),
         range(all.patched),

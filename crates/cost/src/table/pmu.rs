@@ -11,25 +11,30 @@ use crate::{
     summary::Row,
 };
 
-/// Metrics that begin so are measured, not modelled.
+/// Metrics that begin so are measured, not modelled; those of a part have its name before it.
 const MEASURED: &str = "pmu.";
-/// The counter of cycles, which stands beside the model's.
-const CYCLES: &str = "cycles";
+/// What in the model an event is. A translation that perf calls missed is one that no TLB had.
+const MODELLED: [(&str, Measure); 4] = [
+    ("l1d-misses", Measure::L1Misses),
+    ("llc-misses", Measure::L3Misses),
+    ("dtlb-misses", Measure::Walks),
+    ("cycles", Measure::ModelCycles),
+];
 
 pub(super) fn render(comparison: &Comparison, rows: &[Row<'_>]) -> String {
     let mut out = String::new();
     for test in &comparison.tests {
         for metric in &test.metrics {
-            let Some(event) = metric.name.strip_prefix(MEASURED) else { continue };
+            let Some((part, event)) = event(&metric.name) else { continue };
             let sides = metric.sides.map(|values| values.range());
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} | {} |",
-                code(&test.name),
+                code(&part.map_or_else(|| test.name.clone(), |part| format!("{}/{part}", test.name))),
                 cell(event),
                 change(&sides),
                 ratio(&sides),
-                modelled(&test.name, event, rows)
+                modelled(&test.name, part, event, rows)
             );
         }
     }
@@ -37,21 +42,38 @@ pub(super) fn render(comparison: &Comparison, rows: &[Row<'_>]) -> String {
         return out;
     }
     format!(
-        "\n## Measured in the guest\n\nEvents of the guest's performance counters, in the same tests.\n\n| test | event \
+        "\n## Measured in the guest\n\nEvents of the guest's performance counters, in the same regions.\n\n| region | event \
          | measured | × | × in the model |\n|---|---|--:|--:|---|\n{out}"
     )
 }
 
+/// The part of the test, and the event.
+fn event(metric: &str) -> Option<(Option<&str>, &str)> {
+    let (part, event) = metric.rsplit_once(MEASURED)?;
+    match part {
+        "" => Some((None, event)),
+        part => Some((Some(part.strip_suffix('.')?), event)),
+    }
+}
+
 /// The model's factor on every machine that is built, where it has such an event.
-fn modelled(test: &str, event: &str, rows: &[Row<'_>]) -> String {
-    let name = |measure: &Measure| if *measure == Measure::ModelCycles { CYCLES } else { measure.name() };
-    let Some(measure) = Measure::ALL.into_iter().find(|measure| name(measure) == event) else {
-        return "–".to_owned();
-    };
-    let told: Vec<_> = rows
-        .iter()
-        .filter(|row| row.test == test && row.part.is_none() && !row.machine.what_if)
-        .filter_map(|row| Some(format!("{} {}", cell(&row.machine.name), ratio(row.get(measure)?))))
-        .collect();
+fn modelled(test: &str, part: Option<&str>, event: &str, rows: &[Row<'_>]) -> String {
+    let measure = MODELLED.iter().find(|(name, _)| *name == event).map(|(_, measure)| *measure);
+    let is_same = |row: &&Row<'_>| (row.test, row.part) == (test, part) && !row.machine.what_if;
+    let factor = |row: &Row<'_>| Some(format!("{} {}", cell(&row.machine.name), ratio(row.get(measure?)?)));
+    let told: Vec<_> = rows.iter().filter(is_same).filter_map(factor).collect();
     if told.is_empty() { "–".to_owned() } else { told.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_may_be_of_a_part() {
+        assert_eq!(event("pmu.cycles"), Some((None, "cycles")));
+        assert_eq!(event("layout-1.pmu.llc-misses"), Some((Some("layout-1"), "llc-misses")));
+        assert_eq!(event("xpmu.cycles"), None);
+        assert_eq!(event("walks[zen3]"), None);
+    }
 }

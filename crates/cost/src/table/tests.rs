@@ -9,7 +9,7 @@ fn the_page_answers_first() {
     let (mut base, mut patched) = sample::demonstration();
     for (tests, cycles) in [(&mut base, 100), (&mut patched, 130)] {
         tests[0].metrics.push(metric("pmu.cycles", cycles));
-        tests[0].metrics.push(metric("pmu.branches", 7));
+        tests[0].metrics.push(metric("pmu.llc-misses", 7));
         let mut crashed = sample::test("cost/malloc1");
         crashed.outcome = Outcome::NotApplicable { reason: "no memory | at <all>".to_owned() };
         tests.push(crashed);
@@ -21,6 +21,25 @@ fn the_page_answers_first() {
 fn where_nothing_differs_there_is_nothing_to_lose() {
     let (base, _) = sample::demonstration();
     insta::assert_snapshot!(render(&sample::compared(&base[..2], &base[..2]), &sample::machines()));
+}
+
+#[test]
+fn layouts_may_be_parts_of_a_test() {
+    let tests = |misses: [u64; 3]| {
+        let regions = (0u64..)
+            .zip(misses)
+            .map(|(n, misses)| region(&format!("cost/layouts-a/layout-{n}"), [(misses, 1); 4]));
+        let mut tests = vec![sample::test("cost/layouts-a")];
+        crate::attach(&sample::account(regions.collect()), sample::latencies, &mut tests).unwrap();
+        tests
+    };
+    let page =
+        render(&sample::compared(&tests([10, 12, 11]), &tests([20, 12, 33])), &sample::machines()[..1]);
+    assert!(
+        page.contains("| `cost/layouts-a` | zen3 | 10 → 20 | 1–2 | 11–12 | 12–33 | 1.00–3.00 | overlap |"),
+        "{page}"
+    );
+    assert!(!page.contains("Without numbers"), "{page}");
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use mthp_judge::compare::Pair;
 
-use super::{cell, region};
+use super::{cell, code};
 use crate::{
     Machine,
     measure::Measure,
     number::{Range, exact, ratio, real},
-    summary::{NOTABLE, Row, Way, changed_from},
+    summary::{NOTABLE, Row, Way, changed_from, main},
 };
 
 pub(super) fn render(rows: &[Row<'_>], machines: &[Machine]) -> String {
@@ -19,9 +19,7 @@ pub(super) fn render(rows: &[Row<'_>], machines: &[Machine]) -> String {
             .iter()
             .filter(|other| other.what_if && changed_from(other, machines) == Some(machine))
             .collect();
-        let moved: Vec<_> = rows
-            .iter()
-            .filter(|row| row.machine == machine && row.layout_of.is_none())
+        let moved: Vec<_> = main(rows, machine)
             .filter(|row| matches!(row.way(Measure::L2Misses), Some(Way::More | Way::Fewer)))
             .collect();
         if changed.is_empty() {
@@ -33,7 +31,7 @@ pub(super) fn render(rows: &[Row<'_>], machines: &[Machine]) -> String {
         if moved.is_empty() {
             let _ = writeln!(
                 out,
-                "- no test's L2 misses differ by {NOTABLE} % or more, so there is nothing to lose"
+                "- no region's L2 misses differ by {NOTABLE} % or more, so there is nothing to lose"
             );
         }
         for row in moved {
@@ -53,7 +51,7 @@ pub(super) fn render(rows: &[Row<'_>], machines: &[Machine]) -> String {
 /// `test: 13.98 times the L2 misses; zen3-hashed 1.04 (0.3 % of the difference is left)`
 fn line(row: &Row<'_>, rows: &[Row<'_>], changed: &[&Machine]) -> String {
     let sides = row.get(Measure::L2Misses);
-    let mut out = format!("{}: L2 misses × {}", region(row), sides.map(ratio).unwrap_or_default());
+    let mut out = format!("{}: L2 misses × {}", code(&row.region()), sides.map(ratio).unwrap_or_default());
     for machine in changed {
         let same =
             |other: &&Row<'_>| other.machine == *machine && (other.test, other.part) == (row.test, row.part);
