@@ -120,7 +120,7 @@ mod tests {
     fn a_block_counts_once_where_it_meets_several_ranges() {
         let blocks = [PMD, 2 * PMD, 4 * PMD];
         assert_eq!(blocks_in(&blocks, &[PMD..PMD + PAGE, PMD + PAGE..2 * PMD]), 1);
-        assert_eq!(blocks_in(&blocks, &[2 * PMD - PAGE..2 * PMD + PAGE]), 2);
-        assert_eq!(blocks_in(&blocks, &[3 * PMD..4 * PMD]), 0);
+        assert_eq!(blocks_in(&blocks, std::slice::from_ref(&(2 * PMD - PAGE..2 * PMD + PAGE))), 2);
+        assert_eq!(blocks_in(&blocks, std::slice::from_ref(&(3 * PMD..4 * PMD))), 0);
     }
 }
