@@ -14,14 +14,6 @@ impl Area {
         self.advise_all(libc::MADV_HUGEPAGE, "MADV_HUGEPAGE")
     }
 
-    /// `MADV_NOHUGEPAGE`: no huge pages here.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn refuse_huge(&self) -> Result<()> {
-        self.advise_all(libc::MADV_NOHUGEPAGE, "MADV_NOHUGEPAGE")
-    }
-
     /// `MADV_MERGEABLE`: KSM may merge its pages.
     ///
     /// # Errors

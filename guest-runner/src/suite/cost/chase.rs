@@ -40,29 +40,27 @@ pub const TESTS: &[Test] = &[
 pub const LAYOUTS: &[Test] = &[cost_test!("cost/layouts-chase-512KiB", layouts, 512 * KIB)];
 
 fn run(findings: &mut Findings, name: &str, len: usize) -> Result<()> {
-    let whole = isolated(|| measure(name, len, len, WHOLE_ROUNDS))?;
+    let whole = isolated(|| measure(name, 0, len, len, WHOLE_ROUNDS))?;
     whole.report(findings, "", expected(len, WHOLE_ROUNDS));
-    let hot = isolated(|| measure(&format!("{name}/hot"), len, HOT, HOT_ROUNDS))?;
+    let hot = isolated(|| measure(&format!("{name}/hot"), 0, len, HOT, HOT_ROUNDS))?;
     hot.report(findings, "hot.", expected(HOT, HOT_ROUNDS));
     Ok(())
 }
 
 fn layouts(findings: &mut Findings, name: &str, len: usize) -> Result<()> {
     for seed in layout::SEEDS {
-        let measured = isolated(|| {
-            layout::scatter(seed)?;
-            measure(&format!("{name}/layout-{seed}"), len, HOT, HOT_ROUNDS)
-        })?;
+        let region = format!("{name}/layout-{seed}");
+        let measured = isolated(|| measure(&region, seed, len, HOT, HOT_ROUNDS))?;
         measured.report(findings, &format!("layout-{seed}."), expected(HOT, HOT_ROUNDS));
     }
     Ok(())
 }
 
 /// Goes through the first `part` bytes of shards of `len` bytes.
-fn measure(region: &str, len: usize, part: usize, rounds: usize) -> Result<Measured> {
+fn measure(region: &str, seed: u64, len: usize, part: usize, rounds: usize) -> Result<Measured> {
     let lines = part / LINE;
     let mut random = Random::seeded(1);
-    prepare(0)?;
+    let _arranged = prepare(0, seed, SHARDS * len)?;
     let mut areas = map_and_touch(SHARDS, len)?;
     let facts = Facts::of(&areas)?;
     let mut shards: Vec<&[usize]> = Vec::with_capacity(SHARDS);

@@ -56,7 +56,7 @@ fn measure(region: &str) -> Result<Report> {
     let longest: Vec<usize> =
         (0..SIZES.into_iter().max().unwrap_or(0) / size_of::<usize>()).map(number).collect();
     let mut alive: VecDeque<Area> = VecDeque::with_capacity(ALIVE + 1);
-    prepare(0)?;
+    let _arranged = prepare(0, 0, SIZES.into_iter().sum())?;
     let mut total = Inside { answer: 0, faults: 0, events: Vec::new() };
     let (mut faults_copying, mut huge_blocks_copied) = (0, 0);
     for len in lengths() {

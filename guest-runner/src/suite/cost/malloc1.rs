@@ -61,7 +61,7 @@ fn run(findings: &mut Findings, name: &str) -> Result<()> {
 
 fn measure(region: &str) -> Result<(Vec<Touch>, Measured)> {
     proc::vmstat("thp_fault_alloc")?;
-    prepare(0)?;
+    let _arranged = prepare(0, 0, 0)?;
     let mut touches = Vec::with_capacity(ITERATIONS);
     let mut total = Inside { answer: 0, faults: 0, events: Vec::new() };
     let mut facts = Facts::default();

@@ -36,8 +36,9 @@ fn measure(region: &str, rows: usize) -> Result<Measured> {
     let (mut input, mut output) = (vec![0.0; COLUMNS], mem::map(Kind::Private, rows * 8)?);
     input.iter_mut().enumerate().for_each(|(column, place)| *place = element(column));
     output.touch();
-    prepare(0)?;
-    let mut areas = map_and_touch(MATRICES, rows * COLUMNS * size_of::<f64>())?;
+    let len = rows * COLUMNS * size_of::<f64>();
+    let _arranged = prepare(0, 0, MATRICES * len)?;
+    let mut areas = map_and_touch(MATRICES, len)?;
     let facts = Facts::of(&areas)?;
     let mut matrices: Vec<&[f64]> = Vec::with_capacity(MATRICES);
     for (matrix, area) in areas.iter_mut().enumerate() {

@@ -7,10 +7,13 @@ use mthp_mark::Region;
 use mthp_record::result::{Polarity, Unit};
 use serde::{Deserialize, Serialize};
 
-use super::{frames, pmu::Pmu};
+use super::{
+    layout::{Arranged, arrange},
+    pmu::Pmu,
+};
 use crate::{
     mem::{
-        self, Area, KIB, Kind, PAGE,
+        self, Area, KIB, Kind, MIB, PAGE,
         huge::{blocks_in, huge_blocks},
         pagemap::{Pagemap, frame},
     },
@@ -20,6 +23,9 @@ use crate::{
 /// What one way of a small cache of the second level spans (512 KiB in 8 ways): addresses that are equal modulo
 /// this share their sets.
 const SPAN: usize = 64 * KIB;
+
+/// For the small pages that a test needs besides.
+const SPARE: usize = 4 * MIB;
 
 /// Where a test's areas lie once they are touched.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -67,20 +73,19 @@ fn distinct(addresses: impl IntoIterator<Item = usize>) -> i64 {
     layout::count(addresses.into_iter().map(|address| address % SPAN).collect::<BTreeSet<_>>().len())
 }
 
-/// Makes this process's own pages present, so that none of them faults inside a region, and then ends the free gap
-/// `phase` bytes past a PMD boundary.
+/// Makes this process's own pages present, so that none of them faults inside a region; puts the physical memory for
+/// `small` bytes of small pages in the order of layout `seed`; and ends the free gap `phase` bytes past a PMD boundary.
 ///
 /// # Errors
 /// The kernel's.
-pub fn prepare(phase: usize) -> Result<()> {
+pub fn prepare(phase: usize, seed: u64, small: usize) -> Result<Arranged> {
     // What is used later is used once before.
     mem::minor_faults()?;
     huge_blocks()?;
-    // First: so the process's own pages come from where all the others do.
-    frames::settle()?;
     mem::settle_own_pages()?;
+    let arranged = arrange(seed, small + SPARE)?;
     mem::pin_gap(phase)?;
-    Ok(())
+    Ok(arranged)
 }
 
 /// Maps `count` areas, each alone, and then touches all of them.

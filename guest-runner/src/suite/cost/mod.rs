@@ -9,7 +9,6 @@
 mod access;
 mod chase;
 mod ebizzy;
-mod frames;
 mod layout;
 mod malloc1;
 mod matvec;
@@ -24,7 +23,7 @@ use super::Test;
 use crate::needs::Need;
 
 const CONTRACT: &str = "mmap(2): a private map holds what was written to it, wherever the kernel has put it";
-const NEEDS: &[Need] = &[Need::Thp, Need::MemoryMib(768)];
+const NEEDS: &[Need] = &[Need::Thp, Need::MemoryMib(768), layout::SPLIT];
 
 /// A test whose region has its own name: `run(findings, name, …)`.
 macro_rules! cost_test {

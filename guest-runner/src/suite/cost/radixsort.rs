@@ -38,8 +38,9 @@ fn run(findings: &mut Findings, name: &str) -> Result<()> {
 }
 
 fn measure(region: &str) -> Result<Measured> {
-    prepare(PMD / 2)?;
-    let mut areas = map_and_touch(2, 2 * MIB + PAGE)?;
+    let len = NUMBERS * size_of::<usize>() + PAGE;
+    let _arranged = prepare(PMD / 2, 0, 2 * len)?;
+    let mut areas = map_and_touch(2, len)?;
     let facts = Facts::of(&areas)?;
     let mut slices = areas.iter_mut().filter_map(|area| slice(area).get_mut(HEADER..HEADER + NUMBERS));
     let (Some(data), Some(spare)) = (slices.next(), slices.next()) else {

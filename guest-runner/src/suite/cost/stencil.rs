@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     isolate::isolated,
-    mem::{KIB, MIB},
+    mem::{KIB, MIB, PMD},
     suite::{Findings, Test},
 };
 
@@ -48,7 +48,7 @@ const PLANES: usize = 9;
 type Grid = [f64; PLANES * PLANE];
 
 fn run(findings: &mut Findings, name: &str, arrays: usize, len: usize, points: usize) -> Result<()> {
-    let measured = isolated(|| measure(name, arrays, len, points))?;
+    let measured = isolated(|| measure(name, 0, arrays, len, points))?;
     measured.report(findings, "", expected(arrays, points));
     Ok(())
 }
@@ -56,17 +56,15 @@ fn run(findings: &mut Findings, name: &str, arrays: usize, len: usize, points: u
 fn layouts(findings: &mut Findings, name: &str, arrays: usize, len: usize) -> Result<()> {
     let points = FEW / 2;
     for seed in layout::SEEDS {
-        let measured = isolated(|| {
-            layout::scatter(seed)?;
-            measure(&format!("{name}/layout-{seed}"), arrays, len, points)
-        })?;
+        let region = format!("{name}/layout-{seed}");
+        let measured = isolated(|| measure(&region, seed, arrays, len, points))?;
         measured.report(findings, &format!("layout-{seed}."), expected(arrays, points));
     }
     Ok(())
 }
 
-fn measure(region: &str, arrays: usize, len: usize, points: usize) -> Result<Measured> {
-    prepare(0)?;
+fn measure(region: &str, seed: u64, arrays: usize, len: usize, points: usize) -> Result<Measured> {
+    let _arranged = prepare(0, seed, arrays * (len % PMD))?;
     let mut areas = map_then_touch(arrays, len)?;
     let facts = Facts::of(&areas)?;
     let mut table: Vec<&Grid> = Vec::with_capacity(arrays);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     isolate::isolated,
-    mem::KIB,
+    mem::{KIB, PMD},
     suite::{Findings, Test},
 };
 
@@ -22,7 +22,7 @@ const LINE: usize = 64 / size_of::<usize>();
 fn run(findings: &mut Findings, name: &str, arrays: usize, len: usize) -> Result<()> {
     let lines = len / 64;
     let measured = isolated(|| {
-        prepare(0)?;
+        let _arranged = prepare(0, 0, arrays * (len % PMD))?;
         let mut areas = map_then_touch(arrays, len)?;
         let facts = Facts::of(&areas)?;
         let mut slices: Vec<&[usize]> = Vec::with_capacity(arrays);

@@ -60,7 +60,7 @@ fn run(findings: &mut Findings, name: &str) -> Result<()> {
 }
 
 fn measure(name: &str) -> Result<Vec<Report>> {
-    prepare(0)?;
+    let _arranged = prepare(0, 0, PARTS.len() * MIB)?;
     let mut areas = map_and_touch(PARTS.len(), MIB)?;
     for area in &mut areas {
         slice(area).iter_mut().enumerate().for_each(|(index, place)| *place = index);
