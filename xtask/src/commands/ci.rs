@@ -63,6 +63,19 @@ const STORIES: &[Step] = &[
             "improved",
         ],
     ),
+    (
+        "modelled caches tell the old rule from the new",
+        &[
+            "xtask",
+            "test-kernel",
+            "--suite",
+            "cost",
+            "--patch",
+            "kernels/patches/k1-align-any-length.patch",
+            "--expect",
+            "mixed",
+        ],
+    ),
     ("every known bug is caught, and nothing harmless", &["xtask", "backtest"]),
 ];
 
