@@ -41,7 +41,7 @@ pub use access::{Access, LINE};
 pub use cache::Cache;
 pub use index::Index;
 pub use machine::{
-    CacheSpec, IndexBy, Kind, Latencies, Machine, MachineError, Origin, PageSize, Prefetch, Replacement,
+    CacheSpec, IndexBy, Kind, LatencySpec, Machine, MachineError, Origin, PageSize, Prefetch, Replacement,
     Source, TlbSpec, WalkSpec,
 };
 pub use occupancy::OccupancyCounter;

@@ -45,7 +45,7 @@ pub struct Machine {
     #[serde(default)]
     pub prefetch: Prefetch,
     /// What each event costs.
-    pub latency: Latencies,
+    pub latency: LatencySpec,
 }
 
 /// Whether a machine exists.
@@ -193,7 +193,7 @@ pub enum Prefetch {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
-pub struct Latencies {
+pub struct LatencySpec {
     /// A hit of the first level.
     pub l1: u32,
     /// A hit of the second level.
@@ -212,15 +212,6 @@ pub struct Latencies {
 
 const fn one() -> u32 {
     1
-}
-
-impl Latencies {
-    /// The figures alone.
-    #[must_use]
-    pub fn costs(&self) -> mthp_record::cost::Latencies {
-        let &Self { l1, l2, l3, memory, stlb, walk_reference, .. } = self;
-        mthp_record::cost::Latencies { l1, l2, l3, memory, stlb, walk_reference }
-    }
 }
 
 impl PageSize {

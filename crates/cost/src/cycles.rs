@@ -1,6 +1,24 @@
 //! Misses weighed into cycles.
 
-use mthp_record::cost::{Counts, Latencies};
+use mthp_record::cost::Counts;
+
+/// The latencies of one machine in cycles of its core: what one access takes that is served there and waits for
+/// nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latencies {
+    /// A load that the first-level cache has.
+    pub l1: u32,
+    /// One that the second level has.
+    pub l2: u32,
+    /// One that the third level has; `None` on a machine without one.
+    pub l3: Option<u32>,
+    /// One that memory has.
+    pub memory: u32,
+    /// What the look into the second-level TLB adds, for a translation that the first level did not have.
+    pub stlb: u32,
+    /// What each entry of a page table adds that a walk reads.
+    pub walk_reference: u32,
+}
 
 /// Model cycles: no overlap, no store buffer, no pipeline. Every access to a line costs what the level costs that
 /// had it, every translation that the first-level TLB did not have costs the look into the second level, and every

@@ -16,7 +16,7 @@ mod sample;
 mod summary;
 pub mod table;
 
-pub use cycles::cycles;
+pub use cycles::{Latencies, cycles};
 pub use metrics::{Fault, attach};
 
 /// A machine that was modelled, as a reader needs to know it.

@@ -4,11 +4,11 @@
 //! `loads` and `build.loads` are the same on every machine.
 
 use mthp_record::{
-    cost::{Counts, Latencies, RegionAccount},
+    cost::{Counts, RegionAccount},
     result::{Metric, Polarity, Unit},
 };
 
-use crate::cycles::cycles;
+use crate::cycles::{Latencies, cycles};
 
 /// What one machine's model says of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mthp_record::{
-    cost::{Account, Latencies, RegionAccount, is_modelled},
+    cost::{Account, RegionAccount, is_modelled},
     result::{Check, Metric, TestResult},
 };
 
-use crate::measure;
+use crate::{Latencies, measure};
 
 /// The check that guards a test's numbers (see [`mthp_record::result::GUARD`]).
 pub const VALID_ACCOUNT: &str = "valid-account";

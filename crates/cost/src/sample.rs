@@ -3,12 +3,12 @@
 use mthp_judge::compare::{Comparison, compare};
 use mthp_record::{
     boot::{BootOutcome, BootRecord, Side},
-    cost::{Account, Counts, Latencies, RegionAccount},
+    cost::{Account, Counts, RegionAccount},
     message::Snapshot,
     result::{Metric, Outcome, Polarity, TestResult, Unit},
 };
 
-use crate::{Machine, attach};
+use crate::{Latencies, Machine, attach};
 
 pub(crate) fn latencies(machine: &str) -> Option<Latencies> {
     let l3 = (machine != "small").then_some(46);

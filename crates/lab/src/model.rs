@@ -11,12 +11,13 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use mthp_cachemodel::Machine;
+use mthp_cachemodel::{LatencySpec, Machine};
+use mthp_cost::Latencies;
 use mthp_judge::suite::Suite;
 use mthp_kernel::BadInput;
 use mthp_record::{
     boot::{BootRecord, Side},
-    cost::{Account, Latencies, is_modelled},
+    cost::{Account, is_modelled},
     result::Outcome,
 };
 use mthp_vm::{
@@ -134,7 +135,9 @@ impl Model {
 
 impl Ready {
     fn latencies(&self, machine: &str) -> Option<Latencies> {
-        self.machines.iter().find(|it| it.name == machine).map(|it| it.machine.latency.costs())
+        let spec = &self.machines.iter().find(|it| it.name == machine)?.machine.latency;
+        let &LatencySpec { l1, l2, l3, memory, stlb, walk_reference, .. } = spec;
+        Some(Latencies { l1, l2, l3, memory, stlb, walk_reference })
     }
 }
 

@@ -4,11 +4,9 @@
 //! and writes one [`Account`] a boot.
 
 pub mod account;
-pub mod latencies;
 pub mod mark;
 
 pub use account::{Account, Counts, Occupancy, RegionAccount};
-pub use latencies::Latencies;
 pub use mark::Mark;
 
 /// What the plugin says on QEMU's standard error when it is only asked whether it can be used.
