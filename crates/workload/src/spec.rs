@@ -175,6 +175,8 @@ impl Spec {
             let name = format!("{}/{}", raw.name.get_ref(), scenario.name.get_ref());
             if scenario.modelled {
                 checker.modelled(&name, &scenario)?;
+            } else {
+                checker.not_modelled(&name, &scenario)?;
             }
             if cases.iter().any(|case| case.scenario.name == name) {
                 let problem = format!("a second scenario `{}`", scenario.name.get_ref());

@@ -6,7 +6,7 @@ use std::{
 };
 
 use mthp_record::{
-    cost::mark::is_name,
+    cost::{SCENARIO, is_modelled, mark::is_name},
     workload::{Decode, Expected},
 };
 use toml::Spanned;
@@ -229,6 +229,13 @@ impl Checker<'_> {
         self.check(raw.tunables.span(), tunables_problem(raw.tunables.get_ref()))
     }
 
+    /// A scenario, called `name`, that is not run for the cost model.
+    pub(super) fn not_modelled(&self, name: &str, raw: &raw::Scenario) -> Result<(), SpecError> {
+        let problem = is_modelled(name)
+            .then(|| format!("`{name}`: a name that ends in {SCENARIO} takes `modelled = true`"));
+        self.check(raw.name.span(), problem)
+    }
+
     /// A scenario whose last inference is a region of the cost model, called `name`.
     pub(super) fn modelled(&self, name: &str, raw: &raw::Scenario) -> Result<(), SpecError> {
         let problem = |bad: bool, problem: &str| bad.then(|| format!("`modelled`: {problem}"));
@@ -244,10 +251,11 @@ impl Checker<'_> {
         self.check(raw.in_flight.span(), problem(many, "a region is of one thread, so of one request"))?;
         let awake = *raw.khugepaged.get_ref();
         self.check(raw.khugepaged.span(), problem(awake, "khugepaged would change pages inside the region"))?;
-        match &raw.watched {
-            Some(watched) => self.check(watched.span(), problem(*watched.get_ref(), "it is never watched")),
-            None => Ok(()),
+        if let Some(watched) = &raw.watched {
+            self.check(watched.span(), problem(*watched.get_ref(), "it is never watched"))?;
         }
+        let plain = problem(!is_modelled(name), &format!("its name must end in {SCENARIO}"));
+        self.check(raw.name.span(), plain)
     }
 }
 

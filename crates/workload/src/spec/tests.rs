@@ -41,7 +41,7 @@ fn the_shipped_workload_parses() {
     let fast = names(|case| !case.slow && !case.scenario.is_modelled());
     assert_eq!(fast, ["yolov5/160", "yolov5/160-mmap-threshold", "yolov5/320"]);
     let modelled = names(|case| case.scenario.is_modelled());
-    assert_eq!(modelled, ["yolov5/160-modelled", "yolov5/160-modelled-mmap-threshold"]);
+    assert_eq!(modelled, ["yolov5/160-modelled", "yolov5/160-mmap-threshold-modelled"]);
     for Case { scenario, .. } in &spec.cases {
         let order = &scenario.order;
         assert!(scenario.expected.is_some(), "{}", scenario.name);
@@ -76,11 +76,14 @@ fn a_workload_of_ones_own_is_short() {
 #[test]
 fn the_last_inference_of_a_modelled_scenario_is_a_region_of_the_tests_name() {
     let scenario = |more: &str| {
-        let text = format!("{OWN}{more}\n");
+        let mut text = format!("{OWN}{more}\n");
+        if more.contains("modelled") {
+            text = text.replacen("\"wide\"", "\"wide-modelled\"", 1);
+        }
         Spec::parse(&text, Path::new("")).unwrap().cases.remove(0).scenario
     };
     let modelled = scenario("modelled = true");
-    assert_eq!(modelled.order.region.as_deref(), Some("mine/wide"));
+    assert_eq!(modelled.order.region.as_deref(), Some("mine/wide-modelled"));
     assert!(modelled.is_modelled() && !modelled.watched);
     assert_eq!(scenario("modelled = true\nwatched = false"), modelled);
     for plain in [scenario(""), scenario("watched = false")] {
@@ -166,6 +169,8 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nmodelled = true\nin_flight = 2", "one request"),
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nmodelled = true\nkhugepaged = true", "inside the region"),
     ("[2, 3, 320, 640]", "[2, 3, 320, 640]\nmodelled = true\nwatched = true", "never watched"),
+    ("name = \"wide\"", "modelled = true\nname = \"wide\"", "its name must end in -modelled"),
+    ("name = \"wide\"", "name = \"wide-modelled\"", "takes `modelled = true`"),
 ];
 
 #[test]
