@@ -23,6 +23,8 @@ pub struct Needs {
     pub wheels: bool,
     /// Whether a kernel's selftests are built.
     pub selftests: bool,
+    /// Whether the model of caches is compared with another one, valgrind's, as its own tests do.
+    pub second_model: bool,
 }
 
 /// Something that is not there.
@@ -109,6 +111,7 @@ const STATIC_LIBC: Tool = tool(
     Probe::Library("libc.a"),
     ["libc6-dev", "glibc-static", "glibc", "glibc-devel-static", "musl-dev"],
 );
+const VALGRIND: Tool = program("valgrind", ["valgrind"; 5]);
 const CURL: Tool = program("curl", ["curl"; 5]);
 const GIT: Tool = program("git", ["git"; 5]);
 
@@ -127,6 +130,9 @@ pub fn missing(needs: &Needs) -> Vec<Missing> {
     }
     if needs.selftests {
         tools.push(&STATIC_LIBC);
+    }
+    if needs.second_model {
+        tools.push(&VALGRIND);
     }
     let is = |kind: fn(&SourceSpec) -> bool| needs.sources.iter().any(kind);
     if is(|source| matches!(source, SourceSpec::Tarball { place, .. } if is_url(place))) {

@@ -76,7 +76,7 @@ pub fn arguments(plan: &BootPlan, tsc_khz: Option<u32>) -> Vec<String> {
 }
 
 /// A comma would end it.
-fn in_option(text: &str) -> String {
+pub(crate) fn in_option(text: &str) -> String {
     text.replace(',', ",,")
 }
 

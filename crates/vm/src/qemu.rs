@@ -16,7 +16,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{plan::MachineKind, text::printable};
+use crate::{machine::in_option, plan::MachineKind, text::printable};
 
 /// For a question that QEMU answers at once.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
@@ -76,15 +76,9 @@ impl Qemu {
     /// # Errors
     /// When QEMU cannot be run, or does not end.
     pub fn takes_plugin(&self, file: &Path, ready: &str) -> Result<Result<(), String>> {
-        let option = format!("file={}", file.display().to_string().replace(',', ",,"));
+        let option = in_option(&format!("file={}", file.display()));
         let arguments = ["-nodefaults", "-machine", "none", "-display", "none", "-plugin", &option];
-        let output = output_within(ANSWER_DEADLINE, &self.binary, &arguments)?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if said.contains(ready) {
-            return Ok(Ok(()));
-        }
-        let said = printable(said.trim());
-        Ok(Err(if said.is_empty() { format!("it loads no plugin ({})", output.status) } else { said }))
+        Ok(took_plugin(&output_within(ANSWER_DEADLINE, &self.binary, &arguments)?, ready))
     }
 
     /// The machine to use where the user asks for none.
@@ -92,6 +86,15 @@ impl Qemu {
     pub fn default_machine(&self) -> MachineKind {
         self.machines.first().copied().unwrap_or(MachineKind::Q35)
     }
+}
+
+fn took_plugin(output: &Output, ready: &str) -> Result<(), String> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains(ready) {
+        return Ok(());
+    }
+    let said = printable(said.trim());
+    Err(if said.is_empty() { format!("it loads no plugin ({})", output.status) } else { said })
 }
 
 fn on_path() -> Option<PathBuf> {
@@ -155,6 +158,8 @@ fn parse_machines(help: &str) -> Vec<MachineKind> {
 
 #[cfg(test)]
 mod tests {
+    use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
+
     use super::*;
 
     #[test]
@@ -165,6 +170,26 @@ mod tests {
             Err(error) => format!("{error:#}"),
         };
         assert!(error.contains("no answer within 50ms"), "{error}");
+    }
+
+    #[test]
+    fn a_plugin_is_taken_only_by_a_qemu_that_runs_it() {
+        const READY: &str = "the plugin can be used";
+        // In QEMU's words (plugins/loader.c).
+        const OLD: &str = "Could not load plugin p.so: plugin requires API version 1, but this QEMU supports only a \
+                           minimum version of 2";
+        for (status, said, taken) in [
+            (0x100, "the plugin can be used\n", Ok(())),
+            (0x100, "qemu: -plugin: invalid option\n", Err("qemu: -plugin: invalid option")),
+            (0x100, OLD, Err(OLD)),
+            (0x100, "", Err("it loads no plugin (exit status: 1)")),
+            (0, "", Err("it loads no plugin (exit status: 0)")),
+            (11, " \n", Err("it loads no plugin (signal: 11 (SIGSEGV))")),
+        ] {
+            let status = ExitStatus::from_raw(status);
+            let output = Output { status, stdout: READY.into(), stderr: said.into() };
+            assert_eq!(took_plugin(&output, READY), taken.map_err(str::to_owned), "{said:?}");
+        }
     }
 
     #[test]

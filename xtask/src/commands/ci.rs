@@ -149,6 +149,7 @@ pub fn run(options: &Ci) -> Result<ExitCode> {
         sources,
         qemu: options.common.qemu.is_none(),
         selftests: true,
+        second_model: true,
         ..setup::of_workload(Some(&spec), &options.common)?
     };
     needs.wheels |= options.common.setup && !validator()?.is_there();
