@@ -12,6 +12,10 @@ pub struct Bench {
     /// Measure the YOLOv5 workload too (minutes without KVM); its parts must have been fetched
     #[arg(long)]
     pub workload: bool,
+    /// Measure the cost model too: what its plugin costs a guest, and the suite `cost` (minutes); a workload's parts must
+    /// have been fetched
+    #[arg(long)]
+    pub model: bool,
     #[command(flatten)]
     pub common: Common,
 }

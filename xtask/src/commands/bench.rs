@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what the suite itself costs. Ratios and CPU time; the wall's clock for orientation.
 
+mod model;
 mod workload;
 
 use std::{
@@ -80,6 +81,9 @@ pub fn run(options: &Bench) -> Result<ExitCode> {
     row(&mut table, "the same again, s", seconds(again), "≤ 15", share(again, 15_000));
     if options.workload {
         workload::measure(&mut table, &lab, options, &base, &events)?;
+    }
+    if options.model {
+        model::measure(&mut table, &lab, options, &base, &events)?;
     }
     ui::answer(&table.to_string());
     Ok(ExitCode::SUCCESS)

@@ -73,8 +73,7 @@ fn measure(region: &str) -> Result<Report> {
             let numbers = slice(&mut copy);
             inside(region, || search_all(numbers))?
         };
-        total.answer += turn.answer;
-        total.faults += turn.faults;
+        total.add(turn);
         alive.push_back(copy);
     }
     let asked = Asked { loads: lengths().map(|len| SEARCHES * (steps(len) + 1)).sum(), stores: 0 };

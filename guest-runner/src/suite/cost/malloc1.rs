@@ -74,8 +74,7 @@ fn measure(region: &str) -> Result<(Vec<Touch>, Measured)> {
             store(header, HEADER);
             load(header)
         })?;
-        total.answer += turn.answer;
-        total.faults += turn.faults;
+        total.add(turn);
         area.unmap()?;
     }
     let asked = Asked { loads: ITERATIONS, stores: ITERATIONS };

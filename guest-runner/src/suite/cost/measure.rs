@@ -1,6 +1,6 @@
 //! A pattern in a region of its own, and what is known of it without a plugin.
 
-use std::{collections::BTreeSet, fmt::Display, hint::black_box};
+use std::{collections::BTreeSet, fmt::Display, hint::black_box, ops::AddAssign, time::Instant};
 
 use anyhow::{Context, Result};
 use mthp_mark::Region;
@@ -123,6 +123,20 @@ pub struct Inside<T> {
     pub events: Vec<(String, i64)>,
 }
 
+impl<T: AddAssign> Inside<T> {
+    /// Adds another turn of the same pattern.
+    pub fn add(&mut self, turn: Self) {
+        self.answer += turn.answer;
+        self.faults += turn.faults;
+        for (name, count) in turn.events {
+            match self.events.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += count,
+                None => self.events.push((name, count)),
+            }
+        }
+    }
+}
+
 impl<T> Inside<T> {
     /// The same with another answer, for a pattern that leaves its result in memory.
     pub fn answers<U>(self, answer: U) -> Inside<U> {
@@ -139,6 +153,13 @@ pub fn tell_huge() -> Result<()> {
     // SAFETY: a block that a huge page maps is present, and this process maps nothing that it may not read.
     unsafe { mthp_mark::tell_huge(huge) };
     Ok(())
+}
+
+/// Runs `pattern`, and takes its time in microseconds of the guest's clock.
+pub fn timed<T>(pattern: impl FnOnce() -> T) -> (T, u128) {
+    let started = Instant::now();
+    let answer = black_box(pattern());
+    (answer, started.elapsed().as_micros())
 }
 
 /// Runs `pattern` inside the region. It makes no system call and does not allocate.
@@ -175,13 +196,19 @@ pub struct Measured {
     answer: String,
     faults: i64,
     events: Vec<(String, i64)>,
+    micros: Option<String>,
 }
 
 impl Measured {
     /// Puts it together.
     pub fn new<T: Display>(facts: Facts, asked: Asked, inside: Inside<T>) -> Self {
         let Inside { answer, faults, events } = inside;
-        Self { facts, asked, answer: answer.to_string(), faults, events }
+        Self { facts, asked, answer: answer.to_string(), faults, events, micros: None }
+    }
+
+    /// Adds how many microseconds the pattern took outside any region and inside: what modelling it costs.
+    pub fn took(self, outside: u128, inside: u128) -> Self {
+        Self { micros: Some(format!("outside {outside}\ninside {inside}\n")), ..self }
     }
 
     /// Reports it. `part` is empty, or the name of the part of the test with a dot; `expected` is what the pattern
@@ -213,6 +240,9 @@ impl Measured {
             0,
         );
         findings.evidence(&format!("{part}maps"), self.facts.maps);
+        if let Some(micros) = self.micros {
+            findings.evidence(&format!("{part}micros"), micros);
+        }
     }
 }
 
@@ -225,6 +255,16 @@ mod tests {
         assert_eq!(distinct([0, SPAN, 3 * SPAN]), 1);
         assert_eq!(distinct([0, PAGE, SPAN + PAGE]), 2);
         assert_eq!(distinct([]), 0);
+    }
+
+    #[test]
+    fn turns_add_up_with_their_events() {
+        let turn = |count| Inside { answer: 2, faults: 1, events: vec![("pmu.loads".to_owned(), count)] };
+        let mut total = Inside { answer: 0, faults: 0, events: Vec::new() };
+        total.add(turn(3));
+        total.add(turn(4));
+        assert_eq!((total.answer, total.faults), (4, 2));
+        assert_eq!(total.events, [("pmu.loads".to_owned(), 7)]);
     }
 
     #[test]

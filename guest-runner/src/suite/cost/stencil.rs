@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::{
     access::{load, slice},
     cost_test, layout,
-    measure::{Asked, Facts, Measured, inside, map_then_touch, prepare},
+    measure::{Asked, Facts, Measured, inside, map_then_touch, prepare, timed},
 };
 use crate::{
     isolate::isolated,
@@ -74,7 +74,9 @@ fn measure(region: &str, seed: u64, arrays: usize, len: usize, points: usize) ->
         table.push(grid);
     }
     let asked = Asked { loads: points * arrays * 8, stores: 0 };
-    Ok(Measured::new(facts, asked, inside(region, || sweep(&table, points))?))
+    let (_, outside) = timed(|| sweep(&table, points));
+    let (seen, within) = timed(|| inside(region, || sweep(&table, points)));
+    Ok(Measured::new(facts, asked, seen?).took(outside, within))
 }
 
 fn sweep(table: &[&Grid], points: usize) -> f64 {
