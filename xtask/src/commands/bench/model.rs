@@ -30,15 +30,9 @@ pub(super) fn measure(
 ) -> Result<()> {
     let [plain, _] = fastest(lab, kernel, events, false)?;
     let [outside, inside] = fastest(lab, kernel, events, true)?;
-    row(table, "a stencil under plain emulation, s", seconds(plain / 1000), "", String::new());
-    row(
-        table,
-        "beside the plugin, outside regions, s",
-        seconds(outside / 1000),
-        "≤ 130 %",
-        share(outside, plain),
-    );
-    row(table, "inside a region, all machines, s", seconds(inside / 1000), "≤ 3000 %", share(inside, plain));
+    row(table, "a stencil under plain emulation, ms", millis(plain), "", String::new());
+    row(table, "beside the plugin, outside regions, ms", millis(outside), "≤ 130 %", share(outside, plain));
+    row(table, "inside a region, all machines, ms", millis(inside), "≤ 3000 %", share(inside, plain));
     let (patch, verdict) = PATCH;
     let patch = lab.project().patch(patch);
     let patch = patch.to_str().context("failed to name the patch: its path is no text")?;
@@ -47,6 +41,10 @@ pub(super) fn measure(
     let taken = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     row(table, "suite cost, command to verdict, s", seconds(taken), "≤ 240", share(taken, 240_000));
     Ok(())
+}
+
+fn millis(micros: u64) -> String {
+    (micros / 1000).to_string()
 }
 
 /// The fastest run outside a region and inside, in microseconds, with or without the plugin.
