@@ -259,6 +259,7 @@ mod tests {
         Gate {
             test: "t/*".to_owned(),
             except: Vec::new(),
+            except_metrics: Vec::new(),
             metric: "gap-kib".to_owned(),
             polarity: mthp_judge::suite::Direction::Lower,
             floor: 4,

@@ -92,6 +92,9 @@ pub struct Gate {
     pub except: Vec<String>,
     /// A pattern of names of metrics in those tests: `gap-kib`, or `l2.misses[*` for all that begin so.
     pub metric: String,
+    /// Patterns of names of metrics that it does not rule all the same; a comment says why.
+    #[serde(default)]
+    pub except_metrics: Vec<String>,
     /// Which way is better.
     pub polarity: Direction,
     /// How much it must move, in the metric's own unit, before it decides; at least 1.
@@ -147,8 +150,11 @@ impl Gate {
     /// Does this gate rule `metric`, a name, of `test`?
     #[must_use]
     pub fn rules(&self, test: &str, metric: &str) -> bool {
-        let excepted = self.except.iter().any(|pattern| selects(pattern, test));
-        selects(&self.metric, metric) && selects(&self.test, test) && !excepted
+        let any = |patterns: &[String], name| patterns.iter().any(|pattern| selects(pattern, name));
+        selects(&self.metric, metric)
+            && selects(&self.test, test)
+            && !any(&self.except, test)
+            && !any(&self.except_metrics, metric)
     }
 
     /// How far the patched value is on the good side of the base's: positive is better, negative is worse.

@@ -166,3 +166,24 @@ fn read(path: &Path) -> Result<Option<Account>> {
         .map(Some)
         .with_context(|| format!("failed to understand {}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use mthp_cachemodel::Kind;
+
+    use super::*;
+
+    #[test]
+    fn no_gate_rules_what_no_cpu_is() {
+        let project = Project::here().unwrap();
+        let (suite, _) = project.suite("cost").unwrap();
+        for name in &suite.machines {
+            let modelled = Modelled::read(&project, name).unwrap();
+            for metric in ["l2.misses", "l3.misses", "dtlb.misses", "walks"] {
+                let metric = format!("{metric}[{name}]");
+                let ruled = suite.gates.iter().any(|gate| gate.rules("cost/stencil-24x4632KiB", &metric));
+                assert_eq!(ruled, modelled.machine.kind == Kind::Cpu, "{metric}");
+            }
+        }
+    }
+}

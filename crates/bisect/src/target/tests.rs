@@ -12,6 +12,7 @@ fn cost(good: i64) -> Target {
     let gate = Gate {
         test: "t/*".to_owned(),
         except: Vec::new(),
+        except_metrics: Vec::new(),
         metric: "gap-kib".to_owned(),
         polarity: Direction::Lower,
         floor: 4,

@@ -127,6 +127,7 @@ fn latency_is_decided_by_a_gate_alone() {
     let name = "inference-p50-micros";
     let gate = Gate {
         except: Vec::new(),
+        except_metrics: Vec::new(),
         test: "*".to_owned(),
         metric: name.to_owned(),
         polarity: Direction::Lower,

@@ -18,7 +18,15 @@ use crate::{
 
 fn gate(test: &str, metric: &str, floor: i64) -> Gate {
     let (test, metric) = (test.to_owned(), metric.to_owned());
-    Gate { test, except: Vec::new(), metric, polarity: Direction::Lower, floor, reason: "a cost".to_owned() }
+    Gate {
+        test,
+        except: Vec::new(),
+        metric,
+        except_metrics: Vec::new(),
+        polarity: Direction::Lower,
+        floor,
+        reason: "a cost".to_owned(),
+    }
 }
 
 fn only(base: &TestResult, patched: &TestResult) -> Comparison {

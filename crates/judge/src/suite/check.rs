@@ -49,9 +49,8 @@ pub(super) fn deadlines_problem(deadlines: &Deadlines) -> Option<String> {
 }
 
 pub(super) fn gate_problem<'a>(gate: &Gate, mut earlier: impl Iterator<Item = &'a Gate>) -> Option<String> {
-    if let Some(problem) =
-        gate.except.iter().chain([&gate.test, &gate.metric]).find_map(|it| pattern_problem(it))
-    {
+    let patterns = gate.except.iter().chain(&gate.except_metrics);
+    if let Some(problem) = patterns.chain([&gate.test, &gate.metric]).find_map(|it| pattern_problem(it)) {
         return Some(problem);
     }
     if gate.floor < 1 {

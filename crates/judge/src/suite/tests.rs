@@ -68,6 +68,10 @@ fn an_exception_is_not_ruled() {
     gate.except = vec!["placement/3*".to_owned()];
     assert!(!gate.rules("placement/3MiB", &gate.metric));
     assert!(gate.rules("placement/4MiB", &gate.metric));
+    gate.metric = "l2.misses[*".to_owned();
+    gate.except_metrics = vec!["l2.misses[zen3-*".to_owned()];
+    assert!(gate.rules("placement/4MiB", "l2.misses[zen3]"));
+    assert!(!gate.rules("placement/4MiB", "l2.misses[zen3-hashed]"));
 }
 
 #[test]

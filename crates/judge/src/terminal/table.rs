@@ -19,6 +19,9 @@ type Row = [String; 4];
 /// The most columns for a test's or a metric's name; the report has them whole.
 const NAME: usize = 32;
 
+/// The most metrics of a test. Of more than that, those that decide come first.
+const METRICS: usize = 16;
+
 /// Everything that changed, or `None` where nothing did.
 pub(super) fn changes(comparison: &Comparison, emulated: bool, style: &Style) -> Option<String> {
     let mut table = Table::new();
@@ -102,6 +105,10 @@ pub(super) fn is_shown(metric: &MetricComparison, emulated: bool) -> bool {
     !still && !misleads
 }
 
+fn decides(metric: &MetricComparison) -> bool {
+    matches!(metric.change, MetricChange::Better | MetricChange::Worse | MetricChange::CannotTell)
+}
+
 /// Does it vary on some side?
 pub(super) fn is_sampled(metric: &MetricComparison) -> bool {
     metric.sides.any(|values| matches!(values, Values::Sampled { .. }))
@@ -123,13 +130,23 @@ fn rows(test: &TestComparison, emulated: bool) -> Vec<Row> {
         };
         rows.push([shortened(&check.name), base.to_owned(), patched.to_owned(), change.to_owned()]);
     }
-    for metric in test.metrics.iter().filter(|metric| is_shown(metric, emulated)) {
+    let mut metrics: Vec<_> = test.metrics.iter().filter(|metric| is_shown(metric, emulated)).collect();
+    let all = metrics.len();
+    if all > METRICS {
+        metrics.sort_by_key(|metric| !decides(metric));
+        metrics.truncate(METRICS);
+    }
+    for metric in &metrics {
         rows.push([
             format!("{}{}", shortened(&metric.name), text::unit(metric)),
             text::values(&metric.sides.base),
             text::values(&metric.sides.patched),
             text::movement(metric),
         ]);
+    }
+    if all > metrics.len() {
+        let more = format!("and {} more: report.json", all - metrics.len());
+        rows.push([more, String::new(), String::new(), String::new()]);
     }
     if rows.is_empty() {
         // Inconclusive for an error alone: the reasons above say which.

@@ -1,6 +1,6 @@
 use mthp_record::{
     boot::{BootOutcome, BootRecord, KernelFailure, Side},
-    result::Outcome,
+    result::{Metric, Outcome},
 };
 
 use super::*;
@@ -123,6 +123,25 @@ fn the_table_keeps_to_the_width() {
         let table = table::changes(report.comparison.as_ref().unwrap(), true, &style).unwrap();
         assert!(table.lines().all(|line| line.chars().count() <= usize::from(width)), "{table}");
     }
+}
+
+#[test]
+fn a_test_of_very_many_metrics_shows_those_that_decide() {
+    let mut boots = sample::demonstration();
+    for boot in &mut boots {
+        let Some(test) = boot.tests.iter_mut().find(|test| test.name == "placement/4632KiB") else {
+            continue;
+        };
+        let gap = test.metrics.iter().find(|metric| metric.name == "gap-kib").unwrap().clone();
+        let facts = (0..40).map(|at| Metric { name: format!("fact-{at}"), ..gap.clone() });
+        test.metrics.splice(0..0, facts);
+    }
+    let report = sample::report(&boots, &sample::gates());
+    let style = Style { width: 100, color: false, report: "r".to_owned() };
+    let table = table::changes(report.comparison.as_ref().unwrap(), true, &style).unwrap();
+    let facts = table.lines().filter(|line| line.contains(" fact-")).count();
+    assert!(table.contains(" gap-kib") && (1..16).contains(&facts), "{table}");
+    assert!(table.contains("more: report.json"), "{table}");
 }
 
 #[test]
