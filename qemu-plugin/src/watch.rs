@@ -31,6 +31,7 @@ struct Watch {
     id: qemu_plugin_id_t,
     out: PathBuf,
     switch: u64,
+    nonce: u64,
     meter: Mutex<Meter>,
     /// A region is open: code is translated with its accesses told.
     armed: AtomicBool,
@@ -75,6 +76,7 @@ pub(crate) fn start(id: qemu_plugin_id_t, cpus: usize, arguments: &[String]) -> 
         id,
         out,
         switch: options.switch,
+        nonce: options.nonce,
         meter: Mutex::new(Meter::new(machines, cpus)),
         armed: AtomicBool::new(false),
         answers: Mutex::default(),
@@ -201,7 +203,7 @@ unsafe extern "C" fn access(cpu: u32, info: qemu_plugin_meminfo_t, address: u64,
 
 unsafe extern "C" fn end(_: qemu_plugin_id_t, _: *mut c_void) {
     let Some(watch) = WATCH.get() else { return };
-    let account = watch.meter().account(QEMU_PLUGIN_VERSION);
+    let account = watch.meter().account(QEMU_PLUGIN_VERSION, watch.nonce);
     let written = serde_json::to_vec(&account)
         .map_err(|error| error.to_string())
         // Whole or not at all: a reader that finds the file can trust it.

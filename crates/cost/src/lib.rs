@@ -17,7 +17,7 @@ mod summary;
 pub mod table;
 
 pub use cycles::{Latencies, cycles};
-pub use metrics::{Fault, attach};
+pub use metrics::{Asked, Fault, attach, refuse};
 
 /// A machine that was modelled, as a reader needs to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,14 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mthp_record::{
-    cost::{Account, RegionAccount, is_modelled},
-    result::{Check, Metric, TestResult},
+    cost::{Account, LOADS_ASKED, RegionAccount, STORES_ASKED, is_modelled},
+    result::{Metric, Outcome, TestResult},
 };
 
 use crate::{Latencies, measure};
 
-/// The check that guards a test's numbers (see [`mthp_record::result::GUARD`]).
-pub const VALID_ACCOUNT: &str = "valid-account";
+/// What the plugin was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The boot's nonce.
+    pub nonce: u64,
+    /// The machines to model with their latencies, in order.
+    pub machines: &'a [(&'a str, Latencies)],
+}
 
 /// Why an account cannot be used. No test has been changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +33,12 @@ pub enum Fault {
         /// The region.
         region: String,
     },
-    /// A machine was modelled of which no latencies are known.
-    UnknownMachine {
-        /// The machine.
-        machine: String,
+    /// It was made by another boot.
+    OtherBoot,
+    /// It is not of the machines that were asked for.
+    NotAsked {
+        /// Those it is of.
+        machines: Vec<String>,
     },
     /// A region's counts are not those of the account's machines.
     OtherMachines {
@@ -43,7 +51,7 @@ pub enum Fault {
     Taken {
         /// The test.
         test: String,
-        /// The name of the metric or check.
+        /// The name of the metric.
         name: String,
     },
 }
@@ -55,7 +63,10 @@ impl std::fmt::Display for Fault {
             Self::Marks(faults) => write!(f, "{}", faults.join("; ")),
             Self::NoTest { region } => write!(f, "the region {region} belongs to no test of the boot"),
             Self::Twice { region } => write!(f, "it has the region {region} twice"),
-            Self::UnknownMachine { machine } => write!(f, "no latencies are known of its machine {machine}"),
+            Self::OtherBoot => f.write_str("it is another boot's"),
+            Self::NotAsked { machines } => {
+                write!(f, "other machines were asked for than it has: {}", machines.join(", "))
+            }
             Self::OtherMachines { region, machine } => {
                 write!(f, "the machine {machine} is not both in its list and in the region {region}")
             }
@@ -67,23 +78,22 @@ impl std::fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// Puts what was counted in each region onto the completed test that owns it: the one whose name is the region's,
-/// or the longest that is followed by a `/` in it. `latencies` knows the machines by name.
+/// or the longest that is followed by a `/` in it.
 ///
-/// A test with regions gets the check [`VALID_ACCOUNT`], and its metrics if it holds: if every region saw an access.
-/// A completed test that is made for the model and has no region gets the failing check. Other tests are left as they are, and so are
-/// those that did not complete.
+/// A completed test gets all its metrics, or it ends in an error that says why none of them counts: the account has not
+/// the regions that the test says it was in, or fewer accesses than its source asks for. A test that is made for the
+/// model has a region at least; others are left as they are, and so are those that did not complete.
 ///
 /// # Errors
 /// When the account cannot be used; then no test is changed.
-pub fn attach(
-    account: &Account,
-    latencies: impl Fn(&str) -> Option<Latencies>,
-    tests: &mut [TestResult],
-) -> Result<(), Fault> {
+pub fn attach(account: &Account, asked: Asked<'_>, tests: &mut [TestResult]) -> Result<(), Fault> {
     if !account.faults.is_empty() {
         return Err(Fault::Marks(account.faults.clone()));
     }
-    let machines = machines(account, latencies)?;
+    if account.nonce != asked.nonce {
+        return Err(Fault::OtherBoot);
+    }
+    agree(account, asked.machines)?;
     let owned = owners(account, tests)?;
     let mut found = Vec::new();
     for (at, test) in tests.iter().enumerate().filter(|(_, test)| test.outcome.is_completed()) {
@@ -91,42 +101,49 @@ pub fn attach(
         if regions.is_empty() && !is_modelled(&test.name) {
             continue;
         }
-        let guard = guard(regions);
-        let metrics = if guard.passed { metrics(&test.name, regions, &machines) } else { Vec::new() };
-        if let Some(name) = taken(test, &metrics) {
+        let metrics = covers(regions, test).map(|()| metrics(&test.name, regions, asked.machines));
+        if let Some(name) = metrics.as_ref().ok().and_then(|metrics| taken(test, metrics)) {
             return Err(Fault::Taken { test: test.name.clone(), name });
         }
-        found.push((at, guard, metrics));
+        found.push((at, metrics));
     }
-    for (at, guard, metrics) in found {
-        tests[at].checks.push(guard);
-        tests[at].metrics.extend(metrics);
+    for (at, metrics) in found {
+        match metrics {
+            Ok(metrics) => tests[at].metrics.extend(metrics),
+            Err(why) => fail(&mut tests[at], why),
+        }
     }
     Ok(())
 }
 
-/// Gives every completed test that is made for the model the failing check: its boot has no account that can be used.
+/// Every completed test that is made for the model ends in this error: its boot has no account that can be used.
 pub fn refuse(why: &str, tests: &mut [TestResult]) {
     for test in tests.iter_mut().filter(|test| is_modelled(&test.name) && test.outcome.is_completed()) {
-        test.checks.push(Check { passed: false, observed: why.to_owned(), ..guard(&[]) });
+        fail(test, why.to_owned());
     }
 }
 
-/// The account's machines with their latencies, in its order; every region has counts of all of them and no others.
-fn machines(
-    account: &Account,
-    latencies: impl Fn(&str) -> Option<Latencies>,
-) -> Result<Vec<(&str, Latencies)>, Fault> {
-    let asked: BTreeSet<&str> = account.machines.iter().map(String::as_str).collect();
+/// It is the machinery's failure, not the kernel's: nothing that the test found counts.
+fn fail(test: &mut TestResult, message: String) {
+    test.outcome = Outcome::Error { message };
+    test.checks.clear();
+    test.metrics.clear();
+    test.agreements.clear();
+}
+
+/// The account is of the machines that were asked for, and so is every region.
+fn agree(account: &Account, machines: &[(&str, Latencies)]) -> Result<(), Fault> {
+    if !account.machines.iter().map(String::as_str).eq(machines.iter().map(|(name, _)| *name)) {
+        return Err(Fault::NotAsked { machines: account.machines.clone() });
+    }
+    let asked: BTreeSet<&str> = machines.iter().map(|(name, _)| *name).collect();
     for region in &account.regions {
         let counted = region.machines.keys().map(String::as_str).collect();
         if let Some(machine) = asked.symmetric_difference(&counted).next() {
             return Err(Fault::OtherMachines { region: region.name.clone(), machine: (*machine).to_owned() });
         }
     }
-    let known =
-        |name: &'_ String| latencies(name).ok_or_else(|| Fault::UnknownMachine { machine: name.clone() });
-    account.machines.iter().map(|name| Ok((name.as_str(), known(name)?))).collect()
+    Ok(())
 }
 
 /// The regions of each test, by its place.
@@ -157,20 +174,44 @@ fn part<'a>(test: &str, region: &'a str) -> Option<Option<&'a str>> {
     }
 }
 
-fn guard(regions: &[&RegionAccount]) -> Check {
-    let empty = regions.iter().find(|region| region.loads == 0 && region.stores == 0);
-    let (passed, observed) = match (regions.len(), empty) {
-        (0, _) => (false, "no region".to_owned()),
-        (_, Some(region)) => (false, format!("no access in the region {}", region.name)),
-        (1, None) => (true, "1 region".to_owned()),
-        (n, None) => (true, format!("{n} regions")),
+/// Do the regions hold what the test says of them? It names each by a metric [`LOADS_ASKED`], with the part's name and a
+/// dot before it. A test that names none needs a region.
+fn covers(regions: &[&RegionAccount], test: &TestResult) -> Result<(), String> {
+    let named = |part: &str| match part.strip_suffix('.') {
+        None => test.name.clone(),
+        Some(part) => format!("{}/{part}", test.name),
     };
-    Check {
-        name: VALID_ACCOUNT.to_owned(),
-        promise: "the emulator's account covers the test's regions".to_owned(),
-        passed,
-        observed,
-        expected: "accesses in each region, and at least one region".to_owned(),
+    let mut missing: BTreeSet<String> = BTreeSet::new();
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for metric in &test.metrics {
+        let of = |measure: &str| metric.name.strip_suffix(measure).map(&named);
+        let (name, seen): (_, fn(&RegionAccount) -> u64) = match (of(LOADS_ASKED), of(STORES_ASKED)) {
+            (Some(name), _) => (name, |region| region.loads),
+            (_, Some(name)) => (name, |region| region.stores),
+            _ => continue,
+        };
+        let asked = u64::try_from(metric.value).unwrap_or(u64::MAX);
+        match regions.iter().find(|region| region.name == name) {
+            None => drop(missing.insert(name)),
+            Some(region) if seen(region) < asked => {
+                let seen = seen(region);
+                return Err(format!("{name} has {} {asked}, and the emulator's account {seen}", metric.name));
+            }
+            Some(_) => drop(known.insert(name)),
+        }
+    }
+    let others = || regions.iter().find(|region| !known.is_empty() && !known.contains(&region.name));
+    let empty = || regions.iter().find(|region| region.loads == 0 && region.stores == 0);
+    if regions.is_empty() {
+        Err("the emulator's account has no region of the test's".to_owned())
+    } else if let Some(name) = missing.first() {
+        Err(format!("the emulator's account lacks the region {name}"))
+    } else if let Some(region) = others() {
+        Err(format!("the emulator's account has the region {}, of which the test says nothing", region.name))
+    } else if let Some(region) = empty() {
+        Err(format!("the emulator's account has no access in the region {}", region.name))
+    } else {
+        Ok(())
     }
 }
 
@@ -190,8 +231,7 @@ fn metrics(test: &str, regions: &[&RegionAccount], machines: &[(&str, Latencies)
 /// A name that the test has given already.
 fn taken(test: &TestResult, metrics: &[Metric]) -> Option<String> {
     let metric = metrics.iter().find(|new| test.metrics.iter().any(|old| old.name == new.name));
-    let check = test.checks.iter().find(|check| check.name == VALID_ACCOUNT).map(|check| &check.name);
-    metric.map(|metric| &metric.name).or(check).cloned()
+    metric.map(|metric| metric.name.clone())
 }
 
 #[cfg(test)]

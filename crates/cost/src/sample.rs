@@ -5,22 +5,22 @@ use mthp_record::{
     boot::{BootOutcome, BootRecord, Side},
     cost::{Account, Counts, RegionAccount},
     message::Snapshot,
-    result::{Metric, Outcome, Polarity, TestResult, Unit},
+    result::{Check, Metric, Outcome, Polarity, TestResult, Unit},
 };
 
-use crate::{Latencies, Machine, attach};
+use crate::{Asked, Latencies, Machine, attach};
 
-pub(crate) fn latencies(machine: &str) -> Option<Latencies> {
-    let l3 = (machine != "small").then_some(46);
-    machines().iter().any(|known| known.name == machine).then_some(Latencies {
-        l1: 4,
-        l2: 12,
-        l3,
-        memory: 250,
-        stlb: 7,
-        walk_reference: 12,
-    })
-}
+/// The boot that the accounts are of.
+pub(crate) const NONCE: u64 = 7;
+
+/// The names of [`machines`] with latencies.
+pub(crate) const LATENCIES: [(&str, Latencies); 4] = {
+    const CPU: Latencies =
+        Latencies { l1: 4, l2: 12, l3: Some(46), memory: 250, stlb: 7, walk_reference: 12 };
+    [("zen3", CPU), ("small", Latencies { l3: None, ..CPU }), ("zen3-hashed", CPU), ("zen3-l2-32way", CPU)]
+};
+
+pub(crate) const ASKED: Asked<'_> = Asked { nonce: NONCE, machines: &LATENCIES };
 
 pub(crate) fn machines() -> Vec<Machine> {
     let machine = |name: &str, title: &str, what_if| Machine {
@@ -76,14 +76,14 @@ pub(crate) fn region(name: &str, misses: [(u64, u64); 4]) -> RegionAccount {
 
 pub(crate) fn account(regions: Vec<RegionAccount>) -> Account {
     let machines = machines().into_iter().map(|machine| machine.name).collect();
-    Account { api: 1, machines, regions, faults: Vec::new() }
+    Account { api: 1, nonce: NONCE, machines, regions, faults: Vec::new() }
 }
 
 /// The tests of an account's regions, with what it says of them.
 pub(crate) fn measured(regions: Vec<RegionAccount>) -> Vec<TestResult> {
     let whole = regions.iter().filter(|region| region.name.matches('/').count() == 1);
     let mut tests: Vec<_> = whole.map(|region| test(&region.name)).collect();
-    attach(&account(regions), latencies, &mut tests).unwrap();
+    attach(&account(regions), ASKED, &mut tests).unwrap();
     tests
 }
 
@@ -145,4 +145,9 @@ pub(crate) fn demonstration() -> (Vec<TestResult>, Vec<TestResult>) {
         layout(3, [(4_839_227, 26), (1_733_000, 26), (358_100, 26), (345_610, 26)]),
     ];
     (measured(base), measured(patched))
+}
+
+pub(crate) fn check(name: &str, passed: bool) -> Check {
+    let text = String::new;
+    Check { name: name.to_owned(), promise: text(), passed, observed: text(), expected: text() }
 }

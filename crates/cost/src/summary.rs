@@ -149,7 +149,7 @@ mod tests {
         let regions =
             vec![of("cost/a"), of("cost/a/x"), of("cost/b/x"), of("cost/b/y"), of("cost/b/layout-2")];
         let mut tests = vec![sample::test("cost/a"), sample::test("cost/b")];
-        crate::attach(&sample::account(regions), sample::latencies, &mut tests).unwrap();
+        crate::attach(&sample::account(regions), sample::ASKED, &mut tests).unwrap();
         let (comparison, machines) = (sample::compared(&tests, &tests), sample::machines());
         let rows = rows(&comparison, &machines);
         let names: Vec<_> = main(&rows, &machines[0]).map(Row::region).collect();

@@ -125,7 +125,7 @@ impl Setting {
             .with_context(|| format!("failed to write {}", file.path().display()))?;
         let account = self.folder.join(account_name(side, index));
         let plugin = match self.accel {
-            Accel::Tcg => self.model.plugin(vmlinux, &account)?,
+            Accel::Tcg => self.model.plugin(vmlinux, &account, nonce)?,
             Accel::Kvm => None,
         };
         let plan = BootPlan {
@@ -153,9 +153,22 @@ impl Setting {
                 events(&Event::Now { label: label.clone(), what });
             }
         })?;
-        self.model.settle(&plan, &account, &mut record)?;
+        let watched = plan.plugin.is_some().then_some(nonce);
+        self.model.settle(watched, &account, &mut record.tests);
         events(&Event::Ended { what: summary(&record), label });
         Ok(record)
+    }
+
+    /// What a reader must know if the suite asks for a cost model and its boots have none.
+    pub(crate) fn unmodelled(&self) -> Option<String> {
+        let why = match &self.model {
+            Model::Missing(why) => why.as_str(),
+            Model::Ready(_) if self.accel == Accel::Kvm => {
+                "it needs emulation (--accel tcg); under KVM the suite has the guest's hardware events at most"
+            }
+            Model::Unasked | Model::Ready(_) => return None,
+        };
+        Some(format!("there is no cost model: {why}"))
     }
 
     /// Boots both kernels `boots` times each, base and patched in turn, side by side as the host allows. The

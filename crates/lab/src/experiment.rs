@@ -142,6 +142,7 @@ fn fill(
     setting.accel = chosen.accel;
     report.accelerator = Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
     report.notes.extend(load.put_into(&mut setting)?);
+    report.notes.extend(setting.unmodelled());
     outputs::write(folder, report)?;
 
     let boots = timings.time("boots", || {

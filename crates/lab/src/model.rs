@@ -5,6 +5,7 @@ mod plugin;
 mod symbol;
 
 use std::{
+    fmt::Display,
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -12,18 +13,15 @@ use std::{
 
 use anyhow::{Context, Result};
 use mthp_cachemodel::{LatencySpec, Machine};
-use mthp_cost::Latencies;
+use mthp_cost::{Asked, Latencies};
 use mthp_judge::suite::Suite;
 use mthp_kernel::BadInput;
 use mthp_record::{
-    boot::{BootRecord, Side},
+    boot::Side,
     cost::{Account, is_modelled},
-    result::Outcome,
+    result::{Outcome, TestResult},
 };
-use mthp_vm::{
-    plan::{BootPlan, Plugin},
-    qemu::Qemu,
-};
+use mthp_vm::{plan::Plugin, qemu::Qemu};
 
 use crate::{event::Events, project::Project};
 
@@ -31,6 +29,8 @@ pub(crate) use plugin::Plugins;
 
 /// The kernel's function that goes from one task to the next.
 const SWITCH: &str = "__switch_to_asm";
+/// The most bytes of an account: the suite's own have less than 1 MB.
+const MOST: u64 = 64 << 20;
 
 /// Whether the regions of a suite's tests are modelled.
 #[derive(Clone, Debug, Default)]
@@ -87,57 +87,52 @@ impl Model {
         matches!(self, Self::Ready(_))
     }
 
-    /// What QEMU needs to model a boot of `vmlinux`, whose account goes to `account`.
+    /// What QEMU needs to model a boot of `vmlinux` with that nonce, whose account goes to `account`. An account that
+    /// lies there, of an earlier run, is removed.
     ///
     /// # Errors
-    /// When the kernel does not tell where it switches tasks.
-    pub(crate) fn plugin(&self, vmlinux: &Path, account: &Path) -> Result<Option<Plugin>> {
+    /// When the kernel does not tell where it switches tasks, or what lies there cannot be removed.
+    pub(crate) fn plugin(&self, vmlinux: &Path, account: &Path, nonce: u64) -> Result<Option<Plugin>> {
         let Self::Ready(ready) = self else { return Ok(None) };
+        match fs::remove_file(account) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("failed to remove {}", account.display()))?;
+            }
+            _ => {}
+        }
         let machines = ready.machines.iter().map(|it| format!("machine={}:{}", it.name, it.file.display()));
         let mut arguments: Vec<String> = machines.collect();
         arguments.push(format!("out={}", account.display()));
         arguments.push(format!("switch={:x}", symbol::address(vmlinux, SWITCH)?));
+        arguments.push(format!("nonce={nonce:x}"));
         Ok(Some(Plugin { file: ready.plugin.clone(), arguments }))
     }
 
-    /// Gives a boot's tests what was counted for them.
-    ///
-    /// # Errors
-    /// When the account cannot be read.
-    pub(crate) fn settle(&self, plan: &BootPlan, account: &Path, record: &mut BootRecord) -> Result<()> {
+    /// Gives a boot's tests what was counted for them. Where there is no account that can be used, they end in an error.
+    /// `nonce` is that of a boot that the plugin watched.
+    pub(crate) fn settle(&self, nonce: Option<u64>, account: &Path, tests: &mut [TestResult]) {
         match self {
             Self::Unasked => {}
             Self::Missing(why) => {
-                for test in record.tests.iter_mut().filter(|test| is_modelled(&test.name)) {
+                for test in tests.iter_mut().filter(|test| is_modelled(&test.name)) {
                     test.outcome = Outcome::NotApplicable { reason: why.clone() };
                     test.checks.clear();
                     test.metrics.clear();
                     test.agreements.clear();
                 }
             }
-            Self::Ready(_) if plan.plugin.is_none() => {}
             Self::Ready(ready) => {
-                let attached = match read(account)? {
-                    None => Err("the emulator left no account".to_owned()),
-                    Some(account) => {
-                        mthp_cost::attach(&account, |name| ready.latencies(name), &mut record.tests)
-                            .map_err(|fault| fault.to_string())
-                    }
-                };
+                let Some(nonce) = nonce else { return };
+                let machines: Vec<_> = ready.machines.iter().map(|it| (&*it.name, it.latencies())).collect();
+                let asked = Asked { nonce, machines: &machines };
+                let attached = read(account).and_then(|account| {
+                    mthp_cost::attach(&account, asked, tests).map_err(|fault| fault.to_string())
+                });
                 if let Err(why) = attached {
-                    mthp_cost::metrics::refuse(&why, &mut record.tests);
+                    mthp_cost::refuse(&why, tests);
                 }
             }
         }
-        Ok(())
-    }
-}
-
-impl Ready {
-    fn latencies(&self, machine: &str) -> Option<Latencies> {
-        let spec = &self.machines.iter().find(|it| it.name == machine)?.machine.latency;
-        let &LatencySpec { l1, l2, l3, memory, stlb, walk_reference, .. } = spec;
-        Some(Latencies { l1, l2, l3, memory, stlb, walk_reference })
     }
 }
 
@@ -147,7 +142,18 @@ impl Modelled {
         let text = fs::read_to_string(&file).with_context(|| format!("failed to read {}", file.display()))?;
         let machine = Machine::parse(&text)
             .map_err(|error| BadInput(format!("failed to read the machine {}: {error}", file.display())))?;
+        if machine.name != name {
+            let said = &machine.name;
+            return Err(
+                BadInput(format!("failed to read {}: it calls itself {said:?}", file.display())).into()
+            );
+        }
         Ok(Self { name: name.to_owned(), file, machine })
+    }
+
+    fn latencies(&self) -> Latencies {
+        let &LatencySpec { l1, l2, l3, memory, stlb, walk_reference, .. } = &self.machine.latency;
+        Latencies { l1, l2, l3, memory, stlb, walk_reference }
     }
 }
 
@@ -156,34 +162,21 @@ pub(crate) fn account_name(side: Side, index: u32) -> String {
     format!("account-{side}-{index}.json")
 }
 
-/// The account that the plugin left, if it came to the end of the boot.
-fn read(path: &Path) -> Result<Option<Account>> {
-    let text = match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        read => read.with_context(|| format!("failed to read {}", path.display()))?,
+/// The account that the plugin left, if it came to the end of the boot; or why there is none.
+fn read(path: &Path) -> Result<Account, String> {
+    let failed =
+        |error: &dyn Display| format!("failed to read the emulator's account {}: {error}", path.display());
+    let text = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err("the emulator left no account; what it said is beside the console, in qemu-….stderr"
+                .to_owned());
+        }
+        Err(error) => return Err(failed(&error)),
+        Ok(file) if file.len() > MOST => return Err(failed(&format!("it has {} bytes", file.len()))),
+        Ok(_) => fs::read(path).map_err(|error| failed(&error))?,
     };
-    serde_json::from_slice(&text)
-        .map(Some)
-        .with_context(|| format!("failed to understand {}", path.display()))
+    serde_json::from_slice(&text).map_err(|error| failed(&error))
 }
 
 #[cfg(test)]
-mod tests {
-    use mthp_cachemodel::Kind;
-
-    use super::*;
-
-    #[test]
-    fn no_gate_rules_what_no_cpu_is() {
-        let project = Project::here().unwrap();
-        let (suite, _) = project.suite("cost").unwrap();
-        for name in &suite.machines {
-            let modelled = Modelled::read(&project, name).unwrap();
-            for metric in ["l2.misses", "l3.misses", "dtlb.misses", "walks"] {
-                let metric = format!("{metric}[{name}]");
-                let ruled = suite.gates.iter().any(|gate| gate.rules("cost/stencil-24x4632KiB", &metric));
-                assert_eq!(ruled, modelled.machine.kind == Kind::Cpu, "{metric}");
-            }
-        }
-    }
-}
+mod tests;

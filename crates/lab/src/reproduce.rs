@@ -97,6 +97,7 @@ pub fn unmeasured(claim: Claim) -> Finding {
         parts,
         kernels: BTreeMap::new(),
         suite: None,
+        accelerator: None,
     }
 }
 
@@ -140,7 +141,6 @@ fn fill(
     let booter = Booter { lab, suites: &suites, runner: &runner, folder, events };
     let images = booter.build_all(&needs)?;
     let booted = booter.boot_all(request.accel, &needs, &images)?;
-    ledger.accelerator = booted.accelerator.clone();
     for (claim, claim_sha256) in claims {
         ledger.findings.push(finding(claim, claim_sha256, &suites, &images, &booted)?);
     }
@@ -154,7 +154,8 @@ fn finding(
     images: &Images,
     booted: &Booted,
 ) -> Result<Finding> {
-    let emulated = booted.accelerator.as_ref().is_some_and(AcceleratorRecord::is_emulation);
+    let accelerator = claim.suite.as_ref().and_then(|suite| booted.accelerators.get(suite)).cloned();
+    let emulated = accelerator.as_ref().is_some_and(AcceleratorRecord::is_emulation);
     let mut records: Boots<'_> = BTreeMap::new();
     let mut kernels = BTreeMap::new();
     for (name, kernel) in &claim.kernels {
@@ -183,5 +184,6 @@ fn finding(
         Some(name) => Some(suites.get(name)?.record.clone()),
         None => None,
     };
-    Ok(Finding { verdict: Verdict::of_parts(&verdicts), claim, claim_sha256, parts, kernels, suite })
+    let verdict = Verdict::of_parts(&verdicts);
+    Ok(Finding { verdict, claim, claim_sha256, parts, kernels, suite, accelerator })
 }

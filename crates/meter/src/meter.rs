@@ -142,9 +142,10 @@ impl Meter {
 
     /// The account of all regions that have ended. One that never did is not in it.
     #[must_use]
-    pub fn account(&self, api: u32) -> Account {
+    pub fn account(&self, api: u32, nonce: u64) -> Account {
         Account {
             api,
+            nonce,
             machines: self.benches.iter().map(|bench| bench.name.clone()).collect(),
             regions: self.regions.clone(),
             faults: self.faults.clone(),

@@ -60,7 +60,7 @@ impl Guest {
     }
 
     fn account(&self) -> Account {
-        self.meter.account(1)
+        self.meter.account(1, 7)
     }
 }
 

@@ -17,6 +17,12 @@ pub const GROUP: &str = "cost/";
 /// How the name of a workload's scenario ends that is run for the model.
 pub const SCENARIO: &str = "-modelled";
 
+/// The metric by which a test says how many loads its source asks for in a region; with the part's name and a dot before
+/// it, of that part.
+pub const LOADS_ASKED: &str = "loads-asked";
+/// The same of stores.
+pub const STORES_ASKED: &str = "stores-asked";
+
 /// Is the test of that name one whose regions are modelled?
 #[must_use]
 pub fn is_modelled(test: &str) -> bool {

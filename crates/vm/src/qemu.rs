@@ -70,15 +70,15 @@ impl Qemu {
         Ok(Self { binary, version, major, minor, machines })
     }
 
-    /// Can it load the plugin in this file, which then says `ready` on standard error and ends it? If not: why, in
-    /// QEMU's own words.
+    /// Can it load the plugin in this file, which then says `ready` on standard error and ends it?
     ///
     /// # Errors
-    /// When QEMU cannot be run, or does not end.
-    pub fn takes_plugin(&self, file: &Path, ready: &str) -> Result<Result<(), String>> {
+    /// Why it cannot, in QEMU's own words where it has any.
+    pub fn takes_plugin(&self, file: &Path, ready: &str) -> Result<(), String> {
         let option = in_option(&format!("file={}", file.display()));
         let arguments = ["-nodefaults", "-machine", "none", "-display", "none", "-plugin", &option];
-        Ok(took_plugin(&output_within(ANSWER_DEADLINE, &self.binary, &arguments)?, ready))
+        let output = output_within(ANSWER_DEADLINE, &self.binary, &arguments);
+        took_plugin(&output.map_err(|error| format!("{error:#}"))?, ready)
     }
 
     /// The machine to use where the user asks for none.

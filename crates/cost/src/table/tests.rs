@@ -30,7 +30,7 @@ fn layouts_may_be_parts_of_a_test() {
             .zip(misses)
             .map(|(n, misses)| region(&format!("cost/layouts-a/layout-{n}"), [(misses, 1); 4]));
         let mut tests = vec![sample::test("cost/layouts-a")];
-        crate::attach(&sample::account(regions.collect()), sample::latencies, &mut tests).unwrap();
+        crate::attach(&sample::account(regions.collect()), sample::ASKED, &mut tests).unwrap();
         tests
     };
     let page =
@@ -61,9 +61,12 @@ fn a_run_without_numbers_says_so() {
         "{page}"
     );
     let mut tests = vec![sample::test("cost/a")];
-    crate::attach(&sample::account(Vec::new()), sample::latencies, &mut tests).unwrap();
+    crate::attach(&sample::account(Vec::new()), sample::ASKED, &mut tests).unwrap();
     let page = render(&sample::compared(&tests, &tests), &sample::machines());
-    assert!(page.contains("## Without numbers\n\n- `cost/a`: its numbers are not valid"), "{page}");
+    assert!(
+        page.contains("## Without numbers\n\n- `cost/a`: both kernels: could not do its work (the emulator"),
+        "{page}"
+    );
 }
 
 proptest! {

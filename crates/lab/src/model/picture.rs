@@ -24,10 +24,11 @@ const MISSES: &str = "cost-misses.svg";
 const APART: i64 = 2;
 
 impl Model {
-    /// Writes the page and the pictures. Gives back their names in the folder.
+    /// Writes the page and the pictures, those of sets if the first boots have accounts. Gives back their names in the
+    /// folder.
     ///
     /// # Errors
-    /// When the folder does not take them, or an account cannot be read.
+    /// When the folder does not take them.
     pub(crate) fn draw(&self, comparison: &Comparison, folder: &Folder) -> Result<Vec<String>> {
         let Self::Ready(ready) = self else { return Ok(Vec::new()) };
         let machines: Vec<Machine> = ready.machines.iter().map(described).collect();
@@ -35,7 +36,7 @@ impl Model {
         folder.replace(PAGE, table::render(comparison, &machines).as_bytes())?;
         folder.replace(MISSES, misses(comparison, &machines)?.as_bytes())?;
         let of = |side| read(&folder.path().join(account_name(side, 0)));
-        let (Some(base), Some(patched)) = (of(Side::Base)?, of(Side::Patched)?) else { return Ok(names) };
+        let (Ok(base), Ok(patched)) = (of(Side::Base), of(Side::Patched)) else { return Ok(names) };
         for test in &comparison.tests {
             let machine = machines.iter().filter(|it| !it.what_if).find(|it| lies_apart(test, &it.name));
             let Some(machine) = machine else { continue };

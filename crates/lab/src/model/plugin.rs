@@ -26,7 +26,7 @@ impl Plugins {
     /// The plugin's file; or why this QEMU takes none.
     ///
     /// # Errors
-    /// When cargo fails (the error carries its last words), or QEMU does not end.
+    /// When cargo fails; the error carries its last words.
     pub(crate) fn file(
         &self,
         project: &Project,
@@ -39,9 +39,9 @@ impl Plugins {
         }
         let label = "plugin";
         events(&Event::Began { label: label.to_owned(), what: "building".to_owned() });
-        let found = build(project, version(qemu)).and_then(|file| {
-            let taken = qemu.takes_plugin(&file, READY)?;
-            Ok(taken.map(|()| file).map_err(|why| format!("QEMU {} takes no plugin: {why}", qemu.version)))
+        let found = build(project, version(qemu)).map(|file| {
+            let taken = qemu.takes_plugin(&file, READY);
+            taken.map(|()| file).map_err(|why| format!("QEMU {} takes no plugin: {why}", qemu.version))
         });
         let what = match &found {
             Ok(Ok(_)) => "built",

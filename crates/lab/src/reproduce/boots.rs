@@ -1,12 +1,15 @@
 //! The boots that claims need.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    path::PathBuf,
+};
 
 use anyhow::{Result, bail};
 use mthp_judge::report::AcceleratorRecord;
 use mthp_kernel::{BuiltKernel, PatchSeries};
 use mthp_record::boot::{BootRecord, Side};
-use mthp_vm::accel::{Accel, AccelChoice};
+use mthp_vm::accel::{Accel, AccelChoice, Accelerator};
 
 use super::plan::{Key, Need, Place, Suites};
 use crate::{
@@ -23,7 +26,8 @@ pub(super) type Images = BTreeMap<Key, Result<BuiltKernel, String>>;
 #[derive(Default)]
 pub(super) struct Booted {
     pub(super) records: BTreeMap<Place, Vec<BootRecord>>,
-    pub(super) accelerator: Option<AcceleratorRecord>,
+    /// By suite.
+    pub(super) accelerators: BTreeMap<String, AcceleratorRecord>,
 }
 
 /// Everything that boots rest on.
@@ -69,21 +73,22 @@ impl Booter<'_> {
     ) -> Result<Booted> {
         let mut booted = Booted::default();
         let mut settings: Vec<(&Place, Setting, PathBuf, u32)> = Vec::new();
-        let mut accel = None;
+        let mut chosen: BTreeMap<bool, Accelerator> = BTreeMap::new();
         for (place, need) in needs {
             let (suite, key) = place;
             let Some(Ok(image)) = images.get(key) else { continue };
             let mut setting = self.setting(suite, key, need)?;
-            setting.accel = match accel {
-                Some(accel) => accel,
-                None => {
+            // A cost model may need another accelerator than what is not modelled.
+            let chosen = match chosen.entry(setting.model.is_ready()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
                     let stop = self.lab.stop();
-                    let chosen = accelerator(choice, &setting, &image.vmlinux, stop, self.events)?;
-                    booted.accelerator =
-                        Some(AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why });
-                    *accel.insert(chosen.accel)
+                    place.insert(accelerator(choice, &setting, &image.vmlinux, stop, self.events)?)
                 }
             };
+            setting.accel = chosen.accel;
+            let record = AcceleratorRecord { kind: chosen.accel.to_string(), why: chosen.why.clone() };
+            booted.accelerators.insert(suite.clone(), record);
             self.load(&mut setting, suite, need)?;
             settings.push((place, setting, image.vmlinux.clone(), need.boots));
         }

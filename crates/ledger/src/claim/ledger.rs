@@ -25,8 +25,6 @@ pub struct Ledger {
     pub status: Status,
     /// Why it did not, or an empty text.
     pub reason: String,
-    /// What ran the guests; `None` where none ran.
-    pub accelerator: Option<AcceleratorRecord>,
     /// The emulator.
     pub qemu: Option<QemuRecord>,
     /// The machine.
@@ -55,6 +53,8 @@ pub struct Finding {
     pub kernels: BTreeMap<String, Built>,
     /// The suite that was run.
     pub suite: Option<SuiteRecord>,
+    /// What ran its guests; `None` where none ran.
+    pub accelerator: Option<AcceleratorRecord>,
 }
 
 /// A claim's kernel.
@@ -83,7 +83,6 @@ impl Ledger {
             created: created.to_owned(),
             status: Status::Unfinished,
             reason: "the run did not finish".to_owned(),
-            accelerator: None,
             qemu: None,
             host: None,
             runner_sha256: None,
@@ -156,7 +155,6 @@ pub(crate) mod tests {
         it.status = Status::Complete;
         it.reason.clear();
         it.qemu = Some(QemuRecord { version: "7.2.22".to_owned(), binary: "qemu".to_owned() });
-        it.accelerator = Some(AcceleratorRecord { kind: "tcg".to_owned(), why: "asked for".to_owned() });
         it.runner_sha256 = Some("8".repeat(64));
         it.findings = vec![
             Finding {
@@ -169,6 +167,7 @@ pub(crate) mod tests {
                     ("new".to_owned(), kernel("stock-6.12", false)),
                 ]),
                 suite: Some(SuiteRecord { name: "alignment".to_owned(), sha256: "a".repeat(64) }),
+                accelerator: Some(AcceleratorRecord { kind: "tcg".to_owned(), why: "asked for".to_owned() }),
             },
             undecidable(),
         ];
@@ -194,6 +193,7 @@ pub(crate) mod tests {
             parts,
             kernels: BTreeMap::new(),
             suite: None,
+            accelerator: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! A claim's finding for a bug tracker, and the page of all claims that README shows.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{
     find::PartFinding,
@@ -70,8 +70,11 @@ fn part_of(out: &mut String, part: &PartFinding) {
 pub fn page(ledger: &Ledger) -> String {
     let mut out = String::from("# Claims, and what can be measured of them\n\n");
     out.push_str("Written by `cargo xtask reproduce --all --record`; do not edit. Each verdict is for its conditions only.\n\n");
-    if let (Some(qemu), Some(accelerator)) = (&ledger.qemu, &ledger.accelerator) {
-        let _ = writeln!(out, "QEMU {} with {}.\n", cell(&qemu.version), cell(&accelerator.kind));
+    let accelerators: BTreeSet<&str> =
+        ledger.findings.iter().filter_map(|it| it.accelerator.as_ref()).map(|it| it.kind.as_str()).collect();
+    if let (Some(qemu), false) = (&ledger.qemu, accelerators.is_empty()) {
+        let accelerators: Vec<_> = accelerators.into_iter().collect();
+        let _ = writeln!(out, "QEMU {} with {}.\n", cell(&qemu.version), cell(&accelerators.join(" and ")));
     }
     out.push_str("| claim | made by | conditions | measured | verdict |\n|---|---|---|---|---|\n");
     for finding in &ledger.findings {

@@ -159,7 +159,7 @@ impl Text {
     fn how(&mut self, ledger: &Ledger, finding: &Finding) {
         self.blank();
         if let (Some(suite), Some(qemu), Some(accelerator)) =
-            (&finding.suite, &ledger.qemu, &ledger.accelerator)
+            (&finding.suite, &ledger.qemu, &finding.accelerator)
         {
             self.line(
                 2,
@@ -173,7 +173,7 @@ impl Text {
             }
         }
         self.hash("claim", &finding.claim_sha256);
-        let accel = ledger.accelerator.as_ref().map_or(String::new(), |it| format!(" --accel {}", it.kind));
+        let accel = finding.accelerator.as_ref().map_or(String::new(), |it| format!(" --accel {}", it.kind));
         self.line(
             2,
             &format!(

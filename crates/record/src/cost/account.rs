@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Account {
     /// The version of the plugin's interface that it was made with.
     pub api: u32,
+    /// The nonce of the boot that it is of.
+    pub nonce: u64,
     /// The names of the machines that were modelled, in the order in which they were asked for.
     pub machines: Vec<String>,
     /// The regions by name, in the order in which they first ended.

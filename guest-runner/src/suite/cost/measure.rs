@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, fmt::Display, hint::black_box, ops::AddAssign, 
 
 use anyhow::{Context, Result};
 use mthp_mark::Region;
-use mthp_record::result::{Polarity, Unit};
+use mthp_record::{
+    cost::{LOADS_ASKED, STORES_ASKED},
+    result::{Polarity, Unit},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -222,8 +225,8 @@ impl Measured {
         fact("huge-kib", self.facts.huge_kib, Unit::Kib);
         fact("starts-mod-64kib", self.facts.starts, Unit::Count);
         fact("frame-starts-mod-64kib", self.facts.frame_starts, Unit::Count);
-        fact("loads-asked", layout::count(self.asked.loads), Unit::Count);
-        fact("stores-asked", layout::count(self.asked.stores), Unit::Count);
+        fact(LOADS_ASKED, layout::count(self.asked.loads), Unit::Count);
+        fact(STORES_ASKED, layout::count(self.asked.stores), Unit::Count);
         for (name, count) in self.events {
             fact(&name, count, Unit::Count);
         }
