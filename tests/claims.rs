@@ -1,5 +1,7 @@
 //! Claims whose verdicts are known beforehand, as a user measures them; and the shipped files of all of them.
 
+use std::fs;
+
 use anyhow::{Context, Result, ensure};
 use kernel_tests::shared;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -34,6 +36,7 @@ fn main() {
     let trials = vec![
         Trial::test("known-claims-come-out-as-they-must", || known().map_err(failed)),
         Trial::test("every-shipped-claim-fits-a-mail", || mails().map_err(failed)),
+        Trial::test("every-shipped-claim-is-in-the-ledger", || recorded().map_err(failed)),
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -79,6 +82,25 @@ fn mails() -> Result<()> {
         let mail = plain::render(&Ledger::unfinished("0", "now"), &finding, MAIL);
         let wide = mail.lines().find(|line| line.chars().count() > usize::from(MAIL));
         ensure!(wide.is_none(), "{}: wider than a mail: {wide:?}", finding.claim.id);
+    }
+    Ok(())
+}
+
+/// A claim whose parts or words were changed after the last record has no verdict there.
+fn recorded() -> Result<()> {
+    let project = shared::lab()?.project();
+    let path = project.ledger();
+    let page = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
+    for (claim, _) in reproduce::claims(project, &[])? {
+        let words = [&claim.title, &claim.id].into_iter().chain(claim.parts.iter().map(|part| &part.about));
+        for word in words {
+            ensure!(
+                page.contains(word.as_str()),
+                "{}: {} does not say {word:?}; cargo xtask reproduce --all --record writes it",
+                claim.id,
+                path.display()
+            );
+        }
     }
     Ok(())
 }
