@@ -2,31 +2,31 @@
 
 use super::Key;
 
-/// No slot.
-const END: u16 = u16::MAX;
+/// No slot. (The largest cache that a machine may have is of 2²⁴ lines.)
+const END: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct List<K> {
     slots: Vec<Slot<K>>,
     /// For each hash the first slot of its chain.
-    buckets: Vec<u16>,
+    buckets: Vec<u32>,
     /// How far a hash is shifted to be one of a bucket.
     shift: u32,
     /// The slot used last.
-    first: u16,
+    first: u32,
     /// The slot used longest ago.
-    last: u16,
+    last: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Slot<K> {
     key: K,
     /// The slot used next after it.
-    newer: u16,
+    newer: u32,
     /// The slot used just before it.
-    older: u16,
+    older: u32,
     /// The next slot with the same hash.
-    chained: u16,
+    chained: u32,
 }
 
 impl<K: Key> List<K> {
@@ -47,7 +47,7 @@ impl<K: Key> List<K> {
     pub(super) fn clear(&mut self) {
         self.buckets.fill(END);
         let count = self.slots.len();
-        let number = |at: usize| if at < count { at as u16 } else { END };
+        let number = |at: usize| if at < count { at as u32 } else { END };
         for (at, slot) in self.slots.iter_mut().enumerate() {
             let newer = at.checked_sub(1).map_or(END, number);
             *slot = Slot { key: K::NOTHING, newer, older: number(at + 1), chained: END };
@@ -58,7 +58,7 @@ impl<K: Key> List<K> {
 
     #[inline]
     pub(super) fn access(&mut self, key: K) -> bool {
-        if self.slots[usize::from(self.first)].key == key {
+        if self.slots[self.first as usize].key == key {
             return true;
         }
         let found = self.find(key);
@@ -81,56 +81,56 @@ impl<K: Key> List<K> {
     }
 
     #[inline]
-    fn find(&self, key: K) -> u16 {
+    fn find(&self, key: K) -> u32 {
         let mut at = self.buckets[self.bucket(key)];
-        while at != END && self.slots[usize::from(at)].key != key {
-            at = self.slots[usize::from(at)].chained;
+        while at != END && self.slots[at as usize].key != key {
+            at = self.slots[at as usize].chained;
         }
         at
     }
 
     /// Takes a slot out of the order of use.
-    fn unlink(&mut self, slot: u16) {
-        let Slot { newer, older, .. } = self.slots[usize::from(slot)];
+    fn unlink(&mut self, slot: u32) {
+        let Slot { newer, older, .. } = self.slots[slot as usize];
         match newer {
             END => self.first = older,
-            newer => self.slots[usize::from(newer)].older = older,
+            newer => self.slots[newer as usize].older = older,
         }
         match older {
             END => self.last = newer,
-            older => self.slots[usize::from(older)].newer = newer,
+            older => self.slots[older as usize].newer = newer,
         }
     }
 
-    fn link_first(&mut self, slot: u16) {
+    fn link_first(&mut self, slot: u32) {
         let second = self.first;
-        self.slots[usize::from(slot)].newer = END;
-        self.slots[usize::from(slot)].older = second;
+        self.slots[slot as usize].newer = END;
+        self.slots[slot as usize].older = second;
         match second {
             END => self.last = slot,
-            second => self.slots[usize::from(second)].newer = slot,
+            second => self.slots[second as usize].newer = slot,
         }
         self.first = slot;
     }
 
     /// Gives a slot to another entry.
-    fn rename(&mut self, slot: u16, key: K) {
-        let old = self.slots[usize::from(slot)];
+    fn rename(&mut self, slot: u32, key: K) {
+        let old = self.slots[slot as usize];
         if old.key != K::NOTHING {
             let bucket = self.bucket(old.key);
             let mut at = self.buckets[bucket];
             if at == slot {
                 self.buckets[bucket] = old.chained;
             } else {
-                while self.slots[usize::from(at)].chained != slot {
-                    at = self.slots[usize::from(at)].chained;
+                while self.slots[at as usize].chained != slot {
+                    at = self.slots[at as usize].chained;
                 }
-                self.slots[usize::from(at)].chained = old.chained;
+                self.slots[at as usize].chained = old.chained;
             }
         }
         let bucket = self.bucket(key);
-        self.slots[usize::from(slot)].key = key;
-        self.slots[usize::from(slot)].chained = self.buckets[bucket];
+        self.slots[slot as usize].key = key;
+        self.slots[slot as usize].chained = self.buckets[bucket];
         self.buckets[bucket] = slot;
     }
 }

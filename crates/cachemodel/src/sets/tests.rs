@@ -46,6 +46,20 @@ fn sequences_by_hand() {
 }
 
 #[test]
+fn a_set_may_be_as_large_as_a_cache() {
+    for ways in [65_534, 65_535, 65_536, 65_537, 131_072, 1 << 20] {
+        let mut sets = Sets::new(1, ways, LeastRecent);
+        let keys = 0..ways as u64;
+        assert!(keys.clone().all(|key| !sets.access(0, key)), "{ways}: empty");
+        assert!(keys.clone().all(|key| sets.access(0, key)), "{ways}: full");
+        // One too many: the oldest goes, and no other.
+        assert!(!sets.access(0, ways as u64));
+        assert!(!sets.holds(0, 0), "{ways}");
+        assert!(keys.skip(1).all(|key| sets.holds(0, key)), "{ways}");
+    }
+}
+
+#[test]
 fn who_only_looks_changes_nothing() {
     for (replacement, ways) in [(LeastRecent, 2), (LeastRecent, 17), (TreePlru, 2)] {
         let mut sets = Sets::new(1, ways, replacement);

@@ -10,6 +10,9 @@ fn figures_that_contradict_each_other_are_refused() {
     let sum = cache("size-kib = 3\nways = 2\nsets = 16\nreplacement = \"lru\"");
     let none = cache("size-kib = 2\nways = 0\nsets = 16\nreplacement = \"lru\"");
     let vast = cache("size-kib = 4294967295\nways = 1\nsets = 16\nreplacement = \"lru\"");
+    // 2³² sets, and 2⁷⁰ bytes: more than their words hold.
+    let sets = cache("size-kib = 1\nways = 16\nsets = 65536\nslices = 65536\nreplacement = \"lru\"");
+    let size = cache("size-kib = 1\nways = 4\nsets = 2147483648\nslices = 2147483648\nreplacement = \"lru\"");
     let hash = cache("size-kib = 3\nways = 1\nsets = 48\nhash = true\nreplacement = \"lru\"");
     let l3 = cache("size-kib = 2\nways = 2\nsets = 16\nreplacement = \"lru\"");
     let tlb = |figures: &str| format!("origin = {{}}\n{figures}");
@@ -26,6 +29,8 @@ fn figures_that_contradict_each_other_are_refused() {
         ("l2", &sum, "3 KiB are not 1 slices of 16 sets of 2 lines of 64 bytes"),
         ("l2", &none, "ways is at least 1"),
         ("l2", &vast, "a cache has at most 1048576 KiB"),
+        ("l2", &sets, "1 KiB are not 65536 slices of 65536 sets of 16 lines of 64 bytes"),
+        ("l2", &size, "1 KiB are not 2147483648 slices of 2147483648 sets of 4 lines of 64 bytes"),
         ("l2", &hash, "a hash chooses from a power of two, which 48 sets are not"),
         ("l3", &l3, "l3 and the latency of l3 are there together or not at all"),
         ("[dtlb", &uneven, "10 entries do not fill sets of 4"),
@@ -41,6 +46,18 @@ fn figures_that_contradict_each_other_are_refused() {
     ] {
         let error = Machine::parse(&text(&[(table, body)])).unwrap_err();
         assert!(error.message.contains(message), "{table}: expected {message:?}, got {error}");
+    }
+}
+
+#[test]
+fn the_largest_caches_are_what_they_say() {
+    for (figures, sets) in [
+        ("ways = 16777216\nsets = 1", 1),
+        ("ways = 1\nsets = 16777216", 1 << 24),
+        ("ways = 1\nsets = 4096\nslices = 4096", 1 << 24),
+    ] {
+        let body = format!("{CACHE}size-kib = 1048576\nreplacement = \"lru\"\n{figures}");
+        assert_eq!(Machine::parse(&text(&[("l2", &body)])).unwrap().l2.all_sets(), sets, "{figures}");
     }
 }
 
