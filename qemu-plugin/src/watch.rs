@@ -27,6 +27,9 @@ const SWITCH_BYTES: u64 = 64;
 /// block by a helper: what the kernel does next would be told as this instruction's doing.
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
+/// The most instructions that are remembered as answers: a guest may make as many marks as it likes.
+const MAX_ANSWERS: usize = 1 << 16;
+
 struct Watch {
     id: qemu_plugin_id_t,
     out: PathBuf,
@@ -134,12 +137,20 @@ unsafe extern "C" fn translate(_: qemu_plugin_id_t, block: *mut qemu_plugin_tb) 
         }
         let mark = instruction.bytes::<LENGTH>().and_then(|bytes| Mark::decode(&bytes));
         if let Some(mark) = mark {
-            if mark.looks_ahead() {
-                answers.insert(address + LENGTH as u64);
+            if mark.looks_ahead() && !remember(&mut answers, address.wrapping_add(LENGTH as u64)) {
+                watch.meter().fault("more marks than can be remembered");
             }
             instruction.on_execution(marked, mark.displacement() as usize);
         }
     }
+}
+
+/// Is it remembered now?
+fn remember(answers: &mut HashSet<u64>, address: u64) -> bool {
+    if answers.len() < MAX_ANSWERS {
+        answers.insert(address);
+    }
+    answers.contains(&address)
 }
 
 unsafe extern "C" fn switch_begins(cpu: u32, _: *mut c_void) {

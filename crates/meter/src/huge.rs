@@ -9,6 +9,7 @@ const WORDS: usize = 1 << (ADDRESS_BITS - BLOCK_BITS - u64::BITS.trailing_zeros(
 #[derive(Debug)]
 pub(crate) struct HugeBlocks {
     bits: Vec<u64>,
+    /// The words that are not zero, each once.
     told: Vec<usize>,
 }
 
@@ -17,12 +18,16 @@ impl HugeBlocks {
         Self { bits: vec![0; WORDS], told: Vec::new() }
     }
 
-    pub(crate) fn insert(&mut self, address: u64) {
+    /// Is there such a block? If not nothing is kept.
+    #[must_use]
+    pub(crate) fn insert(&mut self, address: u64) -> bool {
         let (word, bit) = place(address);
-        if let Some(bits) = self.bits.get_mut(word) {
-            *bits |= bit;
+        let Some(bits) = self.bits.get_mut(word) else { return false };
+        if *bits == 0 {
             self.told.push(word);
         }
+        *bits |= bit;
+        true
     }
 
     pub(crate) fn contains(&self, address: u64) -> bool {
@@ -51,8 +56,8 @@ mod tests {
     #[test]
     fn a_block_is_huge_as_a_whole_and_its_neighbours_are_not() {
         let mut blocks = HugeBlocks::new();
-        blocks.insert(0x7fff_ffe0_0000);
-        blocks.insert(0x40_1234);
+        assert!(blocks.insert(0x7fff_ffe0_0000));
+        assert!(blocks.insert(0x40_1234));
         for (address, huge) in [
             (0x7fff_ffe0_0000, true),
             (0x7fff_ffff_ffff, true),
@@ -70,9 +75,23 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_address_is_none() {
+    fn an_address_beyond_user_space_is_none() {
         let mut blocks = HugeBlocks::new();
-        blocks.insert(0xffff_8880_0000_0000);
-        assert!(!blocks.contains(0xffff_8880_0000_0000));
+        for address in [0x8000_0000_0000, 0xffff_8880_0000_0000, u64::MAX] {
+            assert!(!blocks.insert(address));
+            assert!(!blocks.contains(address));
+        }
+    }
+
+    #[test]
+    fn what_is_told_again_is_not_kept_again() {
+        let mut blocks = HugeBlocks::new();
+        for at in 0..1000 {
+            assert!(blocks.insert((at % 64) << BLOCK_BITS));
+        }
+        assert_eq!(blocks.told, [0]);
+        blocks.clear();
+        assert!(blocks.told.is_empty());
+        assert!((0..64).all(|block| !blocks.contains(block << BLOCK_BITS)));
     }
 }

@@ -1,21 +1,22 @@
 //! The meter itself.
 
-use std::collections::HashMap;
-
 use mthp_cachemodel::{Cache, Core, Machine, OccupancyCounter};
-use mthp_record::cost::{Account, Mark, RegionAccount, mark::is_name};
+use mthp_record::cost::{Account, Mark};
 
 use crate::{
+    book::Book,
+    faults::Faults,
     huge::HugeBlocks,
     lane::Lane,
-    task::{Open, Tally, Task},
+    name::Name,
+    task::{Open, Task},
+    tasks::{MAX_TASKS, Tasks},
 };
 
 /// The deepest nesting of regions; more is a fault of the program's.
 const MAX_DEPTH: usize = 32;
-/// The most regions and faults that are kept: a guest may say what it likes.
-const MAX_REGIONS: usize = 4096;
-const MAX_FAULTS: usize = 64;
+/// The most regions whose occupancy is kept, the first ones: it is a picture, and by far the largest part of an account.
+const MAX_OCCUPANCIES: usize = 128;
 
 /// What a mark means for whoever translates the guest's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,6 @@ pub enum Turn {
 /// One machine's models.
 #[derive(Debug)]
 struct Bench {
-    name: String,
     machine: Machine,
     cores: Vec<Core>,
     /// Shared by all vCPUs.
@@ -42,77 +42,71 @@ struct Bench {
 #[derive(Debug)]
 pub struct Meter {
     benches: Vec<Bench>,
-    tasks: HashMap<u64, Task>,
-    /// The task that each vCPU runs; 0 until the first switch was seen.
-    running: Vec<u64>,
+    tasks: Tasks,
     huge: HugeBlocks,
     /// Regions that are open in any task.
     open: usize,
-    regions: Vec<RegionAccount>,
-    places: HashMap<String, usize>,
-    faults: Vec<String>,
+    book: Book,
+    faults: Faults,
 }
 
 impl Meter {
     /// A meter for these machines, by their names, on so many vCPUs.
     #[must_use]
     pub fn new(machines: Vec<(String, Machine)>, cpus: usize) -> Self {
-        let benches = machines.into_iter().map(|(name, machine)| Bench {
-            name,
+        let (names, machines): (Vec<_>, Vec<_>) = machines.into_iter().unzip();
+        let bench = |machine: Machine| Bench {
             cores: (0..cpus).map(|_| Core::new(&machine)).collect(),
             l3: machine.new_l3(),
             machine,
-        });
+        };
         Self {
-            benches: benches.collect(),
-            tasks: HashMap::new(),
-            running: vec![0; cpus],
+            tasks: Tasks::new(machines.len(), cpus),
+            benches: machines.into_iter().map(bench).collect(),
             huge: HugeBlocks::new(),
             open: 0,
-            regions: Vec::new(),
-            places: HashMap::new(),
-            faults: Vec::new(),
+            book: Book::new(names),
+            faults: Faults::default(),
         }
     }
 
     /// The kernel switches `cpu` to `task`: any number that is the task's own.
     pub fn switched(&mut self, cpu: usize, lane: &mut Lane, task: u64) {
         self.collect(cpu, lane);
-        if let Some(running) = self.running.get_mut(cpu) {
-            *running = task;
-        }
-        let task = self.tasks.get(&task);
-        lane.recording = task.is_some_and(|task| !task.open.is_empty());
+        self.tasks.switch(cpu, task);
+        let task = self.tasks.running(cpu);
+        lane.recording = task.as_ref().is_some_and(|task| task.is_in_region());
         lane.ahead = task.is_some_and(|task| task.asked.is_some());
     }
 
     /// The running task executed a mark.
     pub fn marked(&mut self, cpu: usize, lane: &mut Lane, mark: Mark) -> Turn {
         self.collect(cpu, lane);
+        let Some(task) = self.tasks.enter(cpu) else {
+            self.faults.tell(format!("more than {MAX_TASKS} tasks in regions at a time"));
+            return Turn::Same;
+        };
+        task.asked = Some(mark).filter(|mark| mark.looks_ahead());
         lane.ahead = mark.looks_ahead();
-        self.task(cpu).asked = Some(mark).filter(|mark| mark.looks_ahead());
         let turn = match mark {
             Mark::Begin => self.begin(cpu),
             Mark::End => self.end(cpu),
-            Mark::Small => {
-                self.huge.clear();
-                // Whoever starts to tell is in no region: what a dead task at the same place left open is not its.
-                let left = self.task(cpu).open.len();
-                self.task(cpu).open.clear();
-                self.closed(left)
-            }
+            Mark::Small => self.anew(cpu),
             Mark::Letter | Mark::Huge => Turn::Same,
         };
-        lane.recording = !self.task(cpu).open.is_empty();
+        lane.recording = self.tasks.running(cpu).is_some_and(|task| task.is_in_region());
         turn
     }
 
     /// The access that the last mark asked about went to this address.
     pub fn told(&mut self, cpu: usize, lane: &mut Lane, address: u64) {
         lane.ahead = false;
-        match self.task(cpu).asked.take() {
-            Some(Mark::Letter) => self.task(cpu).letter(address.to_le_bytes()[0]),
-            Some(Mark::Huge) => self.huge.insert(address),
+        let Some(task) = self.tasks.running(cpu) else { return };
+        match task.asked.take() {
+            Some(Mark::Letter) => task.letters.push(address.to_le_bytes()[0]),
+            Some(Mark::Huge) if !self.huge.insert(address) => {
+                self.faults.tell(format!("a huge page at {address:#x}, where none can be told"));
+            }
             _ => {}
         }
     }
@@ -125,8 +119,7 @@ impl Meter {
         for access in &mut lane.batch {
             access.huge = self.huge.contains(access.vaddr);
         }
-        let id = self.running.get(cpu).copied().unwrap_or_default();
-        if let Some(task) = self.tasks.get_mut(&id) {
+        if let Some(task) = self.tasks.running(cpu) {
             task.tally.note(&lane.batch);
             for (bench, counts) in self.benches.iter_mut().zip(&mut task.tally.machines) {
                 if let Some(core) = bench.cores.get_mut(cpu) {
@@ -140,32 +133,34 @@ impl Meter {
         lane.batch.clear();
     }
 
-    /// The account of all regions that have ended. One that never did is not in it.
+    /// What else was wrong, so that the account does not count; in words, always the same for the same.
+    pub fn fault(&mut self, what: &str) {
+        self.faults.tell(what.to_owned());
+    }
+
+    /// The account, once and at the end: it takes the regions with it. One that has not ended is a fault.
     #[must_use]
-    pub fn account(&self, api: u32, nonce: u64) -> Account {
+    pub fn account(&mut self, api: u32, nonce: u64) -> Account {
+        let mut left: Vec<Open> = self.tasks.take_open().collect();
+        left.sort_by(|one, other| one.name.cmp(&other.name));
+        self.leave(&left);
         Account {
             api,
             nonce,
-            machines: self.benches.iter().map(|bench| bench.name.clone()).collect(),
-            regions: self.regions.clone(),
-            faults: self.faults.clone(),
+            machines: self.book.machines().to_vec(),
+            regions: self.book.take(),
+            faults: self.faults.told(),
         }
-    }
-
-    fn task(&mut self, cpu: usize) -> &mut Task {
-        let id = self.running.get(cpu).copied().unwrap_or_default();
-        let machines = self.benches.len();
-        self.tasks.entry(id).or_insert_with(|| Task::new(machines))
     }
 
     fn begin(&mut self, cpu: usize) -> Turn {
-        let said = self.task(cpu).take_name();
-        let name = is_name(&said).then(|| said.clone());
-        if name.is_none() {
-            self.fault(format!("a region's name is none: {said:?}"));
+        let Some(task) = self.tasks.running(cpu) else { return Turn::Same };
+        let name = task.letters.take();
+        if let Name::Odd(said) = &name {
+            self.faults.tell(format!("a region's name is none: {said}"));
         }
-        if self.task(cpu).open.len() >= MAX_DEPTH {
-            self.fault(format!("{said}: more than {MAX_DEPTH} regions, one in the other"));
+        if task.open.len() >= MAX_DEPTH {
+            self.faults.tell(format!("{name}: more than {MAX_DEPTH} regions, one in the other"));
             return Turn::Same;
         }
         let first = self.open == 0;
@@ -175,12 +170,10 @@ impl Meter {
                 bench.l3.iter_mut().for_each(Cache::clear);
             }
         }
-        let occupancy = self
-            .benches
-            .iter()
-            .map(|bench| OccupancyCounter::new(&bench.machine, OccupancyCounter::ACCESSES))
-            .collect();
-        let task = self.task(cpu);
+        // Open ones count, too: they may become regions of the account.
+        let pictured = !self.book.has(&name) && self.book.len() + self.open < MAX_OCCUPANCIES;
+        let counter = |bench: &Bench| OccupancyCounter::new(&bench.machine, OccupancyCounter::ACCESSES);
+        let occupancy = self.benches.iter().filter(|_| pictured).map(counter).collect();
         let start = task.tally.clone();
         task.open.push(Open { name, start, occupancy });
         self.open += 1;
@@ -188,55 +181,36 @@ impl Meter {
     }
 
     fn end(&mut self, cpu: usize) -> Turn {
-        let task = self.task(cpu);
+        let Some(task) = self.tasks.running(cpu) else { return Turn::Same };
         let Some(open) = task.open.pop() else {
-            self.fault("a region ended that had not begun".to_owned());
+            self.fault("a region ended that had not begun");
             return Turn::Same;
         };
         let inside = task.tally.since(&open.start);
-        self.book(open, &inside);
+        if let Err(why) = self.book.add(open, &inside) {
+            self.faults.tell(why);
+        }
         self.closed(1)
+    }
+
+    /// Whoever starts to tell is in no region: what a dead task at the same place left is not its.
+    fn anew(&mut self, cpu: usize) -> Turn {
+        self.huge.clear();
+        let left = self.tasks.running(cpu).map(Task::forget).unwrap_or_default();
+        self.leave(&left)
+    }
+
+    /// Regions are closed that nobody ended.
+    fn leave(&mut self, left: &[Open]) -> Turn {
+        for open in left {
+            self.faults.tell(format!("the region {} never ended", open.name));
+        }
+        self.closed(left.len())
     }
 
     fn closed(&mut self, regions: usize) -> Turn {
         let was = self.open;
         self.open = was.saturating_sub(regions);
         if was > 0 && self.open == 0 { Turn::Ends } else { Turn::Same }
-    }
-
-    fn book(&mut self, open: Open, inside: &Tally) {
-        let Some(name) = open.name else { return };
-        let place = match self.places.get(&name) {
-            Some(place) => *place,
-            None if self.regions.len() >= MAX_REGIONS => {
-                return self.fault(format!("more than {MAX_REGIONS} regions"));
-            }
-            None => {
-                self.places.insert(name.clone(), self.regions.len());
-                let names = || self.benches.iter().map(|bench| bench.name.clone());
-                self.regions.push(RegionAccount {
-                    name,
-                    occupancy: names().zip(open.occupancy.iter().map(OccupancyCounter::finish)).collect(),
-                    machines: names().map(|name| (name, Default::default())).collect(),
-                    ..RegionAccount::default()
-                });
-                self.regions.len() - 1
-            }
-        };
-        let Some(region) = self.regions.get_mut(place) else { return };
-        region.entered += 1;
-        region.loads += inside.loads;
-        region.stores += inside.stores;
-        region.crossings += inside.crossings;
-        for (bench, counts) in self.benches.iter().zip(&inside.machines) {
-            let sum = region.machines.entry(bench.name.clone()).or_default();
-            *sum = *sum + *counts;
-        }
-    }
-
-    fn fault(&mut self, what: String) {
-        if self.faults.len() < MAX_FAULTS {
-            self.faults.push(what);
-        }
     }
 }

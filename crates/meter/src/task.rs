@@ -1,7 +1,12 @@
 //! One task: the regions it is in, and what was counted for it.
 
 use mthp_cachemodel::{Access, OccupancyCounter};
-use mthp_record::cost::{Counts, Mark, mark::MAX_NAME};
+use mthp_record::cost::{Counts, Mark};
+
+use crate::name::{Letters, Name};
+
+/// The size of a small page in bytes.
+const PAGE: u64 = 1 << 12;
 
 /// What was counted for a task since it was first seen in a region.
 #[derive(Clone, Debug, Default)]
@@ -20,12 +25,10 @@ impl Tally {
 
     pub(crate) fn note(&mut self, batch: &[Access]) {
         for access in batch {
-            let last = access.vaddr + u64::from(access.size.max(1)) - 1;
+            self.loads += u64::from(!access.store);
             self.stores += u64::from(access.store);
-            self.crossings += u64::from(last >> 12 != access.vaddr >> 12);
+            self.crossings += u64::from(access.vaddr % PAGE + u64::from(access.size) > PAGE);
         }
-        self.loads =
-            self.loads.wrapping_add(batch.len() as u64) - batch.iter().filter(|it| it.store).count() as u64;
     }
 
     /// What was counted since `start`.
@@ -42,11 +45,10 @@ impl Tally {
 /// A region that a task is in.
 #[derive(Debug)]
 pub(crate) struct Open {
-    /// `None` where what was said is no name: a fault.
-    pub(crate) name: Option<String>,
+    pub(crate) name: Name,
     /// The task's tally when it began.
     pub(crate) start: Tally,
-    /// How its first accesses share the sets, a counter for each machine.
+    /// How its first accesses share the sets, a counter for each machine; none where that is not asked.
     pub(crate) occupancy: Vec<OccupancyCounter>,
 }
 
@@ -57,7 +59,7 @@ pub(crate) struct Task {
     pub(crate) open: Vec<Open>,
     /// The mark whose answer is the task's next access.
     pub(crate) asked: Option<Mark>,
-    letters: Vec<u8>,
+    pub(crate) letters: Letters,
 }
 
 impl Task {
@@ -65,15 +67,18 @@ impl Task {
         Self { tally: Tally::new(machines), ..Self::default() }
     }
 
-    /// A byte of a name. One too many is kept, so that the name is seen to be too long.
-    pub(crate) fn letter(&mut self, byte: u8) {
-        if self.letters.len() <= MAX_NAME {
-            self.letters.push(byte);
-        }
+    pub(crate) fn is_in_region(&self) -> bool {
+        !self.open.is_empty()
     }
 
-    /// The name said so far; the next one starts anew.
-    pub(crate) fn take_name(&mut self) -> String {
-        String::from_utf8_lossy(&std::mem::take(&mut self.letters)).into_owned()
+    /// Forgets the regions that it is in, and the letters. Gives back the regions.
+    pub(crate) fn forget(&mut self) -> Vec<Open> {
+        self.letters = Letters::default();
+        std::mem::take(&mut self.open)
+    }
+
+    /// Is nothing lost if it is forgotten?
+    pub(crate) fn is_idle(&self) -> bool {
+        self.open.is_empty() && self.asked.is_none() && self.letters.is_empty()
     }
 }

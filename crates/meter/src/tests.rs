@@ -1,7 +1,11 @@
-//! What vCPUs tell, and what the account says of it. Without machines: loads and stores are counted all the same.
+//! What vCPUs tell, and what the account says of it.
 
-use mthp_cachemodel::Access;
-use mthp_record::cost::{Account, Mark, mark::MAX_NAME};
+mod hostile;
+mod models;
+mod regions;
+
+use mthp_cachemodel::{Access, Machine};
+use mthp_record::cost::{Account, Mark};
 
 use super::{Lane, Meter, Turn};
 
@@ -13,7 +17,13 @@ struct Guest {
 
 impl Guest {
     fn new(cpus: usize) -> Self {
-        Self { meter: Meter::new(Vec::new(), cpus), lanes: (0..cpus).map(|_| Lane::new()).collect() }
+        Self::with(&[], cpus)
+    }
+
+    /// One that is played through these machines' models.
+    fn with(machines: &[&Machine], cpus: usize) -> Self {
+        let machines = machines.iter().map(|machine| (machine.name.clone(), (*machine).clone()));
+        Self { meter: Meter::new(machines.collect(), cpus), lanes: (0..cpus).map(|_| Lane::new()).collect() }
     }
 
     fn switch(&mut self, cpu: usize, task: u64) {
@@ -25,27 +35,39 @@ impl Guest {
     }
 
     /// An access of user space, as the plugin handles it.
-    fn access(&mut self, cpu: usize, vaddr: u64, store: bool) {
+    fn access(&mut self, cpu: usize, vaddr: u64, size: u8, store: bool) {
         let lane = &mut self.lanes[cpu];
         if lane.is_asked() {
             return self.meter.told(cpu, lane, vaddr);
         }
-        if lane.records() && lane.push(Access { vaddr, paddr: vaddr, size: 8, store, huge: false }) {
+        if lane.records() && lane.push(Access { vaddr, paddr: vaddr, size, store, huge: false }) {
             self.meter.collect(cpu, lane);
         }
     }
 
+    /// Loads of eight bytes each, one behind the other.
     fn loads(&mut self, cpu: usize, count: u64) {
         for at in 0..count {
-            self.access(cpu, 0x1000 + 8 * at, false);
+            self.access(cpu, 0x1000 + 8 * at, 8, false);
+        }
+    }
+
+    /// A load from each of these lines of 64 bytes.
+    fn lines(&mut self, cpu: usize, lines: &[u64]) {
+        for line in lines {
+            self.access(cpu, line * 64, 8, false);
+        }
+    }
+
+    fn say(&mut self, cpu: usize, letters: &[u8]) {
+        for letter in letters {
+            self.mark(cpu, Mark::Letter);
+            self.access(cpu, 0x40_0000 + u64::from(*letter), 1, false);
         }
     }
 
     fn begin(&mut self, cpu: usize, name: &str) -> Turn {
-        for byte in name.bytes() {
-            self.mark(cpu, Mark::Letter);
-            self.access(cpu, 0x40_0000 + u64::from(byte), false);
-        }
+        self.say(cpu, name.as_bytes());
         self.mark(cpu, Mark::Begin)
     }
 
@@ -53,165 +75,30 @@ impl Guest {
         self.mark(cpu, Mark::End)
     }
 
-    /// Name, times entered, loads, stores.
-    fn regions(&self) -> Vec<(String, u64, u64, u64)> {
-        let regions = self.account().regions;
-        regions.into_iter().map(|it| (it.name, it.entered, it.loads, it.stores)).collect()
+    fn tell_huge(&mut self, cpu: usize, addresses: &[u64]) {
+        self.mark(cpu, Mark::Small);
+        for address in addresses {
+            self.mark(cpu, Mark::Huge);
+            self.access(cpu, *address, 1, false);
+        }
     }
 
-    fn account(&self) -> Account {
+    fn account(mut self) -> Account {
         self.meter.account(1, 7)
+    }
+
+    fn faults(self) -> Vec<String> {
+        self.account().faults
+    }
+
+    /// Name, times entered, loads, stores, of an account without faults.
+    fn regions(self) -> Vec<(String, u64, u64, u64)> {
+        let account = self.account();
+        assert!(account.faults.is_empty(), "{:?}", account.faults);
+        account.regions.into_iter().map(|it| (it.name, it.entered, it.loads, it.stores)).collect()
     }
 }
 
 fn region(name: &str, entered: u64, loads: u64, stores: u64) -> (String, u64, u64, u64) {
     (name.to_owned(), entered, loads, stores)
-}
-
-#[test]
-fn only_accesses_inside_a_region_count() {
-    let mut guest = Guest::new(1);
-    guest.loads(0, 5);
-    assert_eq!(guest.begin(0, "a/b"), Turn::Begins);
-    guest.loads(0, 7);
-    guest.access(0, 0x2000, true);
-    assert_eq!(guest.end(0), Turn::Ends);
-    guest.loads(0, 11);
-    assert_eq!(guest.regions(), [region("a/b", 1, 7, 1)]);
-    assert!(guest.account().faults.is_empty());
-}
-
-#[test]
-fn more_than_a_batch_is_counted_to_the_last() {
-    let mut guest = Guest::new(1);
-    guest.begin(0, "a/b");
-    guest.loads(0, 10_001);
-    guest.end(0);
-    assert_eq!(guest.regions(), [region("a/b", 1, 10_001, 0)]);
-}
-
-#[test]
-fn an_outer_region_holds_what_its_inner_ones_hold() {
-    let mut guest = Guest::new(1);
-    assert_eq!(guest.begin(0, "a/b"), Turn::Begins);
-    guest.loads(0, 1);
-    for _ in 0..2 {
-        assert_eq!(guest.begin(0, "a/b/c"), Turn::Same);
-        guest.loads(0, 10);
-        assert_eq!(guest.end(0), Turn::Same);
-    }
-    guest.loads(0, 100);
-    assert_eq!(guest.end(0), Turn::Ends);
-    let letters = 2 * "a/b/c".len() as u64;
-    // The letters of an inner name are answers to marks, not accesses of the program's.
-    assert_eq!(guest.regions(), [region("a/b/c", 2, 20, 0), region("a/b", 1, 121, 0)], "{letters} letters");
-}
-
-#[test]
-fn another_task_on_the_same_cpu_is_not_counted() {
-    let mut guest = Guest::new(1);
-    guest.switch(0, 7);
-    guest.begin(0, "a/b");
-    guest.loads(0, 3);
-    guest.switch(0, 8);
-    guest.loads(0, 1000);
-    guest.switch(0, 7);
-    guest.loads(0, 4);
-    guest.end(0);
-    assert_eq!(guest.regions(), [region("a/b", 1, 7, 0)]);
-}
-
-#[test]
-fn two_threads_take_turns_in_regions_of_their_own() {
-    let mut guest = Guest::new(1);
-    guest.switch(0, 1);
-    assert_eq!(guest.begin(0, "a/b/one"), Turn::Begins);
-    guest.switch(0, 2);
-    assert_eq!(guest.begin(0, "a/b/two"), Turn::Same);
-    for _ in 0..3 {
-        guest.loads(0, 10);
-        guest.switch(0, 1);
-        guest.loads(0, 1);
-        guest.switch(0, 2);
-    }
-    guest.switch(0, 1);
-    assert_eq!(guest.end(0), Turn::Same, "the other thread's region is open");
-    guest.switch(0, 2);
-    assert_eq!(guest.end(0), Turn::Ends);
-    assert_eq!(guest.regions(), [region("a/b/one", 1, 3, 0), region("a/b/two", 1, 30, 0)]);
-}
-
-#[test]
-fn a_task_takes_its_region_to_another_cpu() {
-    let mut guest = Guest::new(2);
-    guest.switch(0, 5);
-    guest.begin(0, "a/b");
-    guest.loads(0, 2);
-    guest.switch(0, 6);
-    guest.switch(1, 5);
-    guest.loads(1, 3);
-    guest.loads(0, 100);
-    guest.end(1);
-    assert_eq!(guest.regions(), [region("a/b", 1, 5, 0)]);
-}
-
-#[test]
-fn a_switch_between_a_mark_and_its_answer_does_not_lose_it() {
-    let mut guest = Guest::new(1);
-    guest.switch(0, 1);
-    guest.mark(0, Mark::Letter);
-    guest.switch(0, 2);
-    guest.access(0, 0x9999, false);
-    guest.switch(0, 1);
-    guest.access(0, 0x40_0000 + u64::from(b'x'), false);
-    guest.mark(0, Mark::Begin);
-    guest.end(0);
-    assert_eq!(guest.regions(), [region("x", 1, 0, 0)]);
-}
-
-#[test]
-fn what_a_dead_task_left_open_is_not_the_next_ones() {
-    let mut guest = Guest::new(1);
-    guest.switch(0, 1);
-    guest.begin(0, "dead/one");
-    guest.loads(0, 9);
-    // It dies; another task is made at the same place, and starts by telling its huge pages.
-    assert_eq!(guest.mark(0, Mark::Small), Turn::Ends);
-    assert_eq!(guest.begin(0, "a/b"), Turn::Begins);
-    guest.loads(0, 2);
-    assert_eq!(guest.end(0), Turn::Ends);
-    assert_eq!(guest.regions(), [region("a/b", 1, 2, 0)]);
-}
-
-#[test]
-fn wrong_marks_are_faults_and_count_nothing() {
-    let mut guest = Guest::new(1);
-    guest.end(0);
-    assert_eq!(guest.account().faults, ["a region ended that had not begun"]);
-    guest.begin(0, "");
-    guest.end(0);
-    guest.begin(0, "a b");
-    guest.end(0);
-    guest.begin(0, &"x".repeat(2 * MAX_NAME));
-    guest.end(0);
-    let faults = guest.account().faults;
-    assert_eq!(faults.len(), 4, "{faults:?}");
-    assert!(faults[3].len() < 2 * MAX_NAME);
-    assert!(guest.regions().is_empty());
-}
-
-#[test]
-fn a_guest_that_begins_without_end_is_bounded() {
-    let mut guest = Guest::new(1);
-    for _ in 0..1000 {
-        guest.begin(0, "a");
-    }
-    assert!(guest.account().faults.len() < 100);
-    let mut guest = Guest::new(1);
-    for number in 0..10_000 {
-        guest.begin(0, &format!("a/{number}"));
-        guest.end(0);
-    }
-    let account = guest.account();
-    assert!(account.regions.len() < 10_000 && account.faults.len() < 100);
 }
