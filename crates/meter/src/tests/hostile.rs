@@ -208,9 +208,9 @@ fn an_account_is_given_once() {
     guest.begin(0, "a");
     guest.end(0);
     guest.begin(0, "b");
-    let first = guest.meter.account(1);
+    let first = guest.meter.account(1, 7);
     assert_eq!((first.regions.len(), first.faults.len()), (1, 1));
-    let second = guest.meter.account(1);
+    let second = guest.meter.account(1, 7);
     assert_eq!(second.regions, []);
     assert_eq!(second.faults, first.faults, "what was wrong stays wrong");
 }
