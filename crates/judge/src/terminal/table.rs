@@ -1,7 +1,7 @@
 //! The table of what changed.
 
 use comfy_table::{
-    Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, TableComponent, presets,
+    Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets,
 };
 
 use super::Style;
@@ -17,7 +17,9 @@ use crate::{
 type Row = [String; 4];
 
 /// The most columns for a test's or a metric's name; the report has them whole.
-const NAME: usize = 32;
+const NAME: usize = 28;
+/// A word of a value up to this length stays in one piece.
+const WORD: usize = 12;
 
 /// The most metrics of a test. Of more than that, those that decide come first.
 const METRICS: usize = 16;
@@ -44,6 +46,8 @@ pub(super) fn changes(comparison: &Comparison, emulated: bool, style: &Style) ->
     } else {
         table.force_no_tty();
     }
+    // The longest words of both kernels' values.
+    let mut words = [0; 2];
     for test in comparison.tests.iter().filter(|test| is_listed(test, emulated)) {
         for (at, row) in rows(test, emulated).into_iter().enumerate() {
             let (name, verdict) = if at == 0 {
@@ -55,12 +59,20 @@ pub(super) fn changes(comparison: &Comparison, emulated: bool, style: &Style) ->
             if style.color {
                 verdict = verdict.fg(color(&test.verdict)).add_attribute(Attribute::Bold);
             }
+            for (word, value) in words.iter_mut().zip(&row[1..3]) {
+                *word = value.split_whitespace().map(|word| word.chars().count()).fold(*word, usize::max);
+            }
             table.add_row([Cell::new(name), verdict].into_iter().chain(row.map(Cell::new)));
         }
     }
     // Names are searched for: they stay in one piece, the values wrap.
     for column in table.column_iter_mut().take(3) {
         column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    // With the column's padding.
+    for (column, word) in table.column_iter_mut().skip(3).zip(words) {
+        let least = u16::try_from(word.min(WORD) + 2).unwrap_or_default();
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
     }
     let trimmed = |table: String| table.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     (!table.is_empty()).then(|| trimmed(table.to_string()))

@@ -145,6 +145,23 @@ fn a_test_of_very_many_metrics_shows_those_that_decide() {
 }
 
 #[test]
+fn a_number_beside_long_names_stays_in_one_piece() {
+    let mut boots = sample::demonstration();
+    for boot in &mut boots {
+        let Some(test) = boot.tests.iter_mut().find(|test| test.name == "placement/4632KiB") else {
+            continue;
+        };
+        test.name = "cost/layouts-stencil-24x4632KiB".to_owned();
+        let gap = test.metrics.iter_mut().find(|metric| metric.name == "gap-kib").unwrap();
+        gap.name = "dtlb.misses[sapphire-rapids]".to_owned();
+        gap.value = if boot.side == Side::Base { 8_294_400 } else { 402_177 };
+        boot.announced = boot.tests.iter().map(|test| test.name.clone()).collect();
+    }
+    let text = shown(&boots);
+    assert!(text.contains("8294400") && text.contains("402177"), "{text}");
+}
+
+#[test]
 fn colour_only_decorates() {
     let report = sample::report(&sample::demonstration(), &sample::gates());
     let style = |color| Style { width: 100, color, report: "r".to_owned() };
