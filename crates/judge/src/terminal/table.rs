@@ -46,8 +46,8 @@ pub(super) fn changes(comparison: &Comparison, emulated: bool, style: &Style) ->
     } else {
         table.force_no_tty();
     }
-    // The longest words of both kernels' values.
-    let mut words = [0; 2];
+    // The longest words of both kernels' values, and of the change.
+    let mut words = [0; 3];
     for test in comparison.tests.iter().filter(|test| is_listed(test, emulated)) {
         for (at, row) in rows(test, emulated).into_iter().enumerate() {
             let (name, verdict) = if at == 0 {
@@ -59,7 +59,7 @@ pub(super) fn changes(comparison: &Comparison, emulated: bool, style: &Style) ->
             if style.color {
                 verdict = verdict.fg(color(&test.verdict)).add_attribute(Attribute::Bold);
             }
-            for (word, value) in words.iter_mut().zip(&row[1..3]) {
+            for (word, value) in words.iter_mut().zip(&row[1..]) {
                 *word = value.split_whitespace().map(|word| word.chars().count()).fold(*word, usize::max);
             }
             table.add_row([Cell::new(name), verdict].into_iter().chain(row.map(Cell::new)));
