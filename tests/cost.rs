@@ -88,13 +88,22 @@ fn same_in_five_boots() -> Result<()> {
         let boots = boots(kernel)?;
         let (first, others) = boots.split_first().context("there is no boot")?;
         ensure!(others.len() + 1 == BOOTS as usize);
-        for name in ["loads", "l1.misses[trial]", "l2.misses[trial]", "walks[trial]", "l2.misses[zen3]"] {
-            let value = first.get(name).with_context(|| format!("{kernel} has no {name}"))?;
+        let mut same = 0;
+        for (name, value) in first.iter().filter(|(name, _)| !may_vary(name)) {
             let all: Vec<_> = others.iter().map(|other| other.get(name)).collect();
             ensure!(all.iter().all(|other| *other == Some(value)), "{kernel}: {name}: {value}, {all:?}");
+            same += 1;
         }
+        ensure!(same > 40, "{kernel}: only {same} values were compared");
     }
     Ok(())
+}
+
+/// What depends on more of an address than the test puts in order. The process's own pages, with the table of the arrays
+/// and the sum, lie where they lay before: bits 12 and 13 are an index of the first level of Neoverse N1. The third
+/// levels pick a slice by all bits, also by those that say which block of 2 MiB it is.
+fn may_vary(name: &str) -> bool {
+    name.ends_with("[neoverse-n1]") || ["l3.misses[", "model-cycles["].iter().any(|it| name.starts_with(it))
 }
 
 fn aliasing() -> Result<()> {
