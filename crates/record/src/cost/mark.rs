@@ -27,7 +27,7 @@ pub enum Mark {
     End = MAGIC | 3,
     /// The 2 MiB around the next access's address are mapped by one entry of a page middle directory.
     Huge = MAGIC | 4,
-    /// Forget all that was said by [`Mark::Huge`].
+    /// Forget all that was said by [`Mark::Huge`]. A fault in a task that is in a region.
     Small = MAGIC | 5,
 }
 
