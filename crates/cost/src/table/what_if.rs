@@ -66,9 +66,27 @@ fn line(row: &Row<'_>, rows: &[Row<'_>], changed: &[&Machine]) -> String {
     out
 }
 
-/// How much of a difference is there too, in percent.
+/// How much of a difference is there too, in percent to one digit.
 fn left(here: &Pair<Range>, there: &Pair<Range>) -> Option<f64> {
     let difference = |sides: &Pair<Range>| Some(real(exact(sides.patched)?) - real(exact(sides.base)?));
+    let tenths = 1000.0 * difference(there)? / difference(here)?;
     // Adding zero turns a negative zero into one without a sign.
-    Some(100.0 * difference(there)? / difference(here)? + 0.0)
+    Some(tenths.round() / 10.0 + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_nothing_has_no_sign() {
+        let sides = |base: i64, patched: i64| Pair { base: (base, base), patched: (patched, patched) };
+        let here = sides(100, 100_100);
+        for (there, text) in [(sides(100, 99), "0.0"), (sides(100, 101), "0.0"), (sides(100, 40_100), "40.0")]
+        {
+            let left = left(&here, &there).unwrap();
+            assert_eq!(format!("{left:.1}"), text, "{there:?}");
+        }
+        assert!(left(&here, &Pair { base: (1, 2), patched: (3, 3) }).is_none());
+    }
 }

@@ -21,8 +21,9 @@ const NAME: usize = 28;
 /// A word of a value up to this length stays in one piece.
 const WORD: usize = 12;
 
-/// The most metrics of a test. Of more than that, those that decide come first.
+/// The most metrics of a test. Of more than that, those that decide are shown; where few or none do, some others too.
 const METRICS: usize = 16;
+const FACTS: usize = 3;
 
 /// Everything that changed, or `None` where nothing did.
 pub(super) fn changes(comparison: &Comparison, emulated: bool, style: &Style) -> Option<String> {
@@ -146,7 +147,8 @@ fn rows(test: &TestComparison, emulated: bool) -> Vec<Row> {
     let all = metrics.len();
     if all > METRICS {
         metrics.sort_by_key(|metric| !decides(metric));
-        metrics.truncate(METRICS);
+        let deciding = metrics.iter().filter(|metric| decides(metric)).count();
+        metrics.truncate(deciding.clamp(FACTS, METRICS));
     }
     for metric in &metrics {
         rows.push([

@@ -140,7 +140,7 @@ fn a_test_of_very_many_metrics_shows_those_that_decide() {
     let style = Style { width: 100, color: false, report: "r".to_owned() };
     let table = table::changes(report.comparison.as_ref().unwrap(), true, &style).unwrap();
     let facts = table.lines().filter(|line| line.contains(" fact-")).count();
-    assert!(table.contains(" gap-kib") && (1..16).contains(&facts), "{table}");
+    assert!(table.contains(" gap-kib") && facts < 3, "{table}");
     assert!(table.contains("more: report.json"), "{table}");
 }
 

@@ -46,8 +46,8 @@ impl Model {
                 continue;
             };
             let kernels = Pair {
-                base: Kernel { name: "base", occupancy: base },
-                patched: Kernel { name: "patched", occupancy: patched },
+                base: Kernel { name: "without the patch", occupancy: base },
+                patched: Kernel { name: "with the patch", occupancy: patched },
             };
             let name = format!("cost-sets-{}-{}.svg", test.name.replace('/', "-"), machine.name);
             folder.replace(&name, occupancy(&test.name, machine, &kernels)?.as_bytes())?;
