@@ -31,7 +31,6 @@ use crate::{
     folder::LEDGER,
     guest, host,
     kernels::record as records_of,
-    workload,
 };
 
 /// What a user asks for.
@@ -73,7 +72,7 @@ pub fn claims(project: &Project, only: &[String]) -> Result<Vec<(Claim, String)>
     Ok(claims)
 }
 
-/// The workloads that these claims need.
+/// The workloads that these claims ask for.
 ///
 /// # Errors
 /// When a suite or a workload's file is malformed.
@@ -81,7 +80,7 @@ pub fn workloads(project: &Project, claims: &[(Claim, String)]) -> Result<Vec<Sp
     let suites: BTreeSet<&str> = claims.iter().filter_map(|(claim, _)| claim.suite.as_deref()).collect();
     let mut specs = Vec::new();
     for name in suites {
-        specs.extend(workload::spec(project, &project.suite(name)?.0, None)?);
+        specs.extend(plan::used_workload(project, &project.suite(name)?.0, claims)?);
     }
     Ok(specs)
 }

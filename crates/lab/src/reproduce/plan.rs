@@ -14,6 +14,7 @@ use mthp_workload::Spec;
 use crate::{
     Events, Lab,
     guest::Runner,
+    project::Project,
     selection::Selection,
     workload::{self, Gathered, Workload},
 };
@@ -61,6 +62,23 @@ pub(super) struct Used {
 /// The suites that claims use, by name.
 pub(super) struct Suites(BTreeMap<String, Used>);
 
+/// The suite's workload, if a claim asks for a scenario of it.
+///
+/// # Errors
+/// When the workload's file is malformed.
+pub(super) fn used_workload(
+    project: &Project,
+    suite: &Suite,
+    claims: &[(Claim, String)],
+) -> Result<Option<Spec>> {
+    let spec = workload::spec(project, suite, None)?;
+    let mut its = claims.iter().filter(|(claim, _)| claim.suite.as_ref() == Some(&suite.name));
+    Ok(spec.filter(|spec| {
+        let scenario = format!("{}/", spec.name);
+        its.any(|(claim, _)| claim.values().any(|value| value.test.starts_with(&scenario)))
+    }))
+}
+
 impl Suites {
     pub(super) fn of(lab: &Lab, claims: &[(Claim, String)], events: &Events<'_>) -> Result<Self> {
         let mut all = BTreeMap::new();
@@ -71,7 +89,7 @@ impl Suites {
             }
             let (suite, text) =
                 lab.project().suite(name).with_context(|| format!("the suite of the claim {}", claim.id))?;
-            let workload = match workload::spec(lab.project(), &suite, None)? {
+            let workload = match used_workload(lab.project(), &suite, claims)? {
                 Some(spec) => Some((spec.clone(), Gathered::of(lab, spec, events)?.assemble(lab, events)?)),
                 None => None,
             };
@@ -114,5 +132,25 @@ impl Suites {
             }
         }
         Ok(needs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_that_asks_for_no_scenario_needs_no_workload() {
+        let project = Project::here().unwrap();
+        let (suite, _) = project.suite("cost").unwrap();
+        let needs = |id: &str| {
+            let claims: Vec<_> = project.claims().unwrap();
+            let claims: Vec<_> = claims.into_iter().filter(|(claim, _)| claim.id == id).collect();
+            assert_eq!(claims.len(), 1, "{id}");
+            used_workload(&project, &suite, &claims).unwrap().map(|spec| spec.name)
+        };
+        assert_eq!(needs("malloc1-fills-less"), None);
+        assert_eq!(needs("yolov5-caches").as_deref(), Some("yolov5"));
+        assert_eq!(needs("maps-of-2mib-are-aligned"), None, "another suite's");
     }
 }
