@@ -174,45 +174,61 @@ fn part<'a>(test: &str, region: &'a str) -> Option<Option<&'a str>> {
     }
 }
 
-/// Do the regions hold what the test says of them? It names each by a metric [`LOADS_ASKED`], with the part's name and a
-/// dot before it. A test that names none needs a region.
+/// Do the regions hold what the test says of them? A test that names none needs a region.
 fn covers(regions: &[&RegionAccount], test: &TestResult) -> Result<(), String> {
-    let named = |part: &str| match part.strip_suffix('.') {
+    if regions.is_empty() {
+        return Err("the emulator's account has no region of the test's".to_owned());
+    }
+    let asked = asked_for(test);
+    for (name, its) in &asked {
+        let region = regions.iter().find(|region| region.name == *name);
+        let region = region.ok_or_else(|| format!("the emulator's account lacks the region {name}"))?;
+        for (measure, asked, seen) in
+            [(LOADS_ASKED, its.loads, region.loads), (STORES_ASKED, its.stores, region.stores)]
+        {
+            if seen < asked {
+                return Err(format!("{name} has {measure} {asked}, and the emulator's account {seen}"));
+            }
+        }
+    }
+    for RegionAccount { name, loads, stores, .. } in regions {
+        if !asked.is_empty() && !asked.contains_key(name) {
+            return Err(format!(
+                "the emulator's account has the region {name}, of which the test says nothing"
+            ));
+        }
+        if (*loads, *stores) == (0, 0) {
+            return Err(format!("the emulator's account has no access in the region {name}"));
+        }
+    }
+    Ok(())
+}
+
+/// The accesses that a test's source asks for in a region, at least.
+#[derive(Clone, Copy, Debug, Default)]
+struct Accesses {
+    loads: u64,
+    stores: u64,
+}
+
+/// The regions that a test says it was in, by name. It says so by the metrics [`LOADS_ASKED`] and [`STORES_ASKED`], with
+/// the part's name and a dot before them.
+fn asked_for(test: &TestResult) -> BTreeMap<String, Accesses> {
+    let mut all: BTreeMap<String, Accesses> = BTreeMap::new();
+    let region = |part: &str| match part.strip_suffix('.') {
         None => test.name.clone(),
         Some(part) => format!("{}/{part}", test.name),
     };
-    let mut missing: BTreeSet<String> = BTreeSet::new();
-    let mut known: BTreeSet<String> = BTreeSet::new();
     for metric in &test.metrics {
-        let of = |measure: &str| metric.name.strip_suffix(measure).map(&named);
-        let (name, seen): (_, fn(&RegionAccount) -> u64) = match (of(LOADS_ASKED), of(STORES_ASKED)) {
-            (Some(name), _) => (name, |region| region.loads),
-            (_, Some(name)) => (name, |region| region.stores),
-            _ => continue,
-        };
+        // A number below zero is none that an account could have.
         let asked = u64::try_from(metric.value).unwrap_or(u64::MAX);
-        match regions.iter().find(|region| region.name == name) {
-            None => drop(missing.insert(name)),
-            Some(region) if seen(region) < asked => {
-                let seen = seen(region);
-                return Err(format!("{name} has {} {asked}, and the emulator's account {seen}", metric.name));
-            }
-            Some(_) => drop(known.insert(name)),
+        if let Some(part) = metric.name.strip_suffix(LOADS_ASKED) {
+            all.entry(region(part)).or_default().loads = asked;
+        } else if let Some(part) = metric.name.strip_suffix(STORES_ASKED) {
+            all.entry(region(part)).or_default().stores = asked;
         }
     }
-    let others = || regions.iter().find(|region| !known.is_empty() && !known.contains(&region.name));
-    let empty = || regions.iter().find(|region| region.loads == 0 && region.stores == 0);
-    if regions.is_empty() {
-        Err("the emulator's account has no region of the test's".to_owned())
-    } else if let Some(name) = missing.first() {
-        Err(format!("the emulator's account lacks the region {name}"))
-    } else if let Some(region) = others() {
-        Err(format!("the emulator's account has the region {}, of which the test says nothing", region.name))
-    } else if let Some(region) = empty() {
-        Err(format!("the emulator's account has no access in the region {}", region.name))
-    } else {
-        Ok(())
-    }
+    all
 }
 
 fn metrics(test: &str, regions: &[&RegionAccount], machines: &[(&str, Latencies)]) -> Vec<Metric> {
