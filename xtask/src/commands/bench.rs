@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use comfy_table::{Cell, Table, presets};
 use mthp_kernel::{PatchSeries, toolchain::Needs};
 use mthp_lab::{Event, Lab, Project};
+use mthp_record::boot::BootRecord;
 
 use crate::{
     cli::Bench,
@@ -91,14 +92,15 @@ pub fn run(options: &Bench) -> Result<ExitCode> {
 
 /// Runs `test-kernel` with a patch that changes nothing, as a user would, and gives its time in milliseconds.
 fn verdict(options: &Bench, patch: &Path) -> Result<u64> {
-    let patch = patch.to_str().context("failed to name the patch: its path is no text")?;
-    let started = Instant::now();
-    command(options, &["--expect", "unchanged", "--patch", patch])?;
-    Ok(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
+    command(options, &["--expect", "unchanged", "--patch", text(patch)?])
 }
 
-/// Runs `test-kernel` with these arguments, which must succeed.
-fn command(options: &Bench, arguments: &[&str]) -> Result<()> {
+fn text(patch: &Path) -> Result<&str> {
+    patch.to_str().context("failed to name the patch: its path is no text")
+}
+
+/// Runs `test-kernel` with these arguments, which must succeed, and gives its time in milliseconds.
+fn command(options: &Bench, arguments: &[&str]) -> Result<u64> {
     let this = std::env::current_exe().context("failed to find this program")?;
     let mut command = Command::new(this);
     command.arg("test-kernel").args(arguments);
@@ -108,6 +110,7 @@ fn command(options: &Bench, arguments: &[&str]) -> Result<()> {
     if let Some(qemu) = &options.common.qemu {
         command.arg("--qemu").arg(qemu);
     }
+    let started = Instant::now();
     let output =
         command.stdin(Stdio::null()).output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {
@@ -117,7 +120,16 @@ fn command(options: &Bench, arguments: &[&str]) -> Result<()> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    Ok(())
+    Ok(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The evidence of that name that a test of a boot gives.
+fn evidence<'a>(record: &'a BootRecord, test: &str, name: &str) -> Result<&'a str> {
+    ensure!(record.outcome.is_completed(), "the boot ended with {:?}", record.outcome);
+    let result = record.tests.iter().find(|result| result.name == test);
+    let result = result.with_context(|| format!("the guest ran no test {test}"))?;
+    let text = result.evidence.get(name);
+    text.map(String::as_str).with_context(|| format!("{test} ended with {:?}", result.outcome))
 }
 
 fn unique_patch(lab: &Lab, folder: &Path) -> Result<std::path::PathBuf> {

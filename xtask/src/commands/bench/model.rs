@@ -1,15 +1,13 @@
 //! What the cost model's plugin costs a guest, inside regions and outside, and what a whole run of the suite takes.
 
-use std::time::Instant;
-
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use comfy_table::Table;
 use mthp_kernel::BuiltKernel;
 use mthp_lab::{Events, Lab, Model};
 use mthp_record::boot::{BootRecord, Side};
 use mthp_vm::accel::Accel;
 
-use super::{command, row, seconds, share};
+use super::{command, evidence, row, seconds, share, text};
 use crate::cli::Bench;
 
 const SUITE: &str = "cost";
@@ -35,10 +33,7 @@ pub(super) fn measure(
     row(table, "inside a region, all machines, ms", millis(inside), "≤ 3000 %", share(inside, plain));
     let (patch, verdict) = PATCH;
     let patch = lab.project().patch(patch);
-    let patch = patch.to_str().context("failed to name the patch: its path is no text")?;
-    let started = Instant::now();
-    command(options, &["--suite", SUITE, "--patch", patch, "--expect", verdict])?;
-    let taken = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let taken = command(options, &["--suite", SUITE, "--patch", text(&patch)?, "--expect", verdict])?;
     row(table, "suite cost, command to verdict, s", seconds(taken), "≤ 240", share(taken, 240_000));
     Ok(())
 }
@@ -68,11 +63,7 @@ fn fastest(lab: &Lab, kernel: &BuiltKernel, events: &Events<'_>, modelled: bool)
 
 /// How long the test's pattern took outside a region and inside, as it tells.
 fn micros(record: &BootRecord) -> Result<[u64; 2]> {
-    ensure!(record.outcome.is_completed(), "the boot ended with {:?}", record.outcome);
-    let result = record.tests.iter().find(|result| result.name == TEST);
-    let result = result.with_context(|| format!("the guest ran no test {TEST}"))?;
-    let text = result.evidence.get("micros");
-    let text = text.with_context(|| format!("{TEST} ended with {:?}", result.outcome))?;
+    let text = evidence(record, TEST, "micros")?;
     let value = |name: &str| -> Result<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         let line = line.with_context(|| format!("{TEST} does not say how long it took {name}"))?;
